@@ -1,0 +1,1 @@
+"""Kubernetes' own words: API types, quantities, reasons, labels."""

@@ -1,0 +1,1 @@
+"""KubeletConfiguration and feature gates."""

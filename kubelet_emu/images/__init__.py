@@ -1,0 +1,1 @@
+"""Image names, pulls, back-off, credentials and mirrors."""

@@ -1,0 +1,1 @@
+"""The Job controller: pure rules and one actor."""

@@ -1,0 +1,1 @@
+"""The lifecycle log: one record type, one emit, several renderers."""

@@ -1,0 +1,1 @@
+"""The actors: what runs on Trio and acts on the rules."""

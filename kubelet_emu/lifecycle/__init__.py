@@ -1,0 +1,1 @@
+"""Judges and draws a lifecycle log: replay, verify, why, timeline."""

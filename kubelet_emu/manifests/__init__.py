@@ -1,0 +1,1 @@
+"""Manifests: YAML with positions to typed objects, defaults, validation, workloads."""

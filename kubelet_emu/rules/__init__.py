@@ -1,0 +1,1 @@
+"""Pure decisions of the kubelet: values in, values out; no clock, no I/O."""

@@ -1,0 +1,1 @@
+"""Scenario files: steps, expectations, runner."""

@@ -1,0 +1,1 @@
+"""What each volume source contains; the runtime puts it there."""

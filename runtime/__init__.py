@@ -1,0 +1,1 @@
+"""Container runtimes behind one interface in the words of the CRI."""

@@ -1,0 +1,1 @@
+"""The runtime on a Docker engine."""

@@ -1,0 +1,1 @@
+"""The runtime on Trio's clock: no threads, no I/O."""

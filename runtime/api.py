@@ -455,8 +455,8 @@ class RuntimeService(Protocol):
     async def remove_pod_sandbox(self, sandbox_id: SandboxID) -> None:
         """Remove the sandbox and every container in it."""
 
-    async def list_pod_sandboxes(self) -> tuple[PodSandboxStatus, ...]:
-        """Return all sandboxes of this instance, in every state, newest first. IPs may be missing here."""
+    async def list_pod_sandboxes(self, pod_uid: str | None = None) -> tuple[PodSandboxStatus, ...]:
+        """Return the sandboxes of this instance, or of one pod, in every state, newest first. IPs may be missing."""
 
     async def pod_sandbox_status(self, sandbox_id: SandboxID) -> PodSandboxStatus:
         """Return one sandbox with its IPs; NotFoundError."""
@@ -481,8 +481,8 @@ class RuntimeService(Protocol):
     async def remove_container(self, container_id: ContainerID, *, keep_logs: bool = False) -> None:
         """Remove a container, killing it if need be."""
 
-    async def list_containers(self) -> tuple[ContainerSummary, ...]:
-        """Return all containers of this instance, in every state, newest first, sandboxes left out."""
+    async def list_containers(self, pod_uid: str | None = None) -> tuple[ContainerSummary, ...]:
+        """Return the containers of this instance, or of one pod, in every state, newest first; no sandboxes."""
 
     async def container_status(self, container_id: ContainerID) -> ContainerStatus:
         """Return one container in full; NotFoundError."""

@@ -539,8 +539,13 @@ class VolumeService(Protocol):
     async def create_volume(self, config: VolumeConfig) -> VolumeHandle:
         """Make an empty directory, or return the one that exists for this pod and name."""
 
-    async def write_volume(self, handle: VolumeHandle, tree: Mapping[str, VolumeFile]) -> None:
-        """Put `tree` (relative path to file) into the volume, file by file through a rename; paths not in it stay."""
+    async def write_volume(
+        self, handle: VolumeHandle, tree: Mapping[str, VolumeFile], *, remove: tuple[str, ...] = ()
+    ) -> None:
+        """Put `tree` (relative path to file) into the volume in its order, file by file through a rename.
+
+        Then the paths of `remove` go, directories with all that is in them; other paths stay.
+        """
 
     async def read_volume(self, handle: VolumeHandle, path: str, *, last_bytes: int) -> bytes:
         """Return the end of one file, at most `last_bytes`; empty when there is none."""

@@ -1,15 +1,17 @@
 """Every string that users know from a node: reasons and messages of statuses and events.
 
 Each exists once, here. A message that names something is a function of it; `pod` in a message is
-`labels.format_pod(pod)`, that is NAME_NAMESPACE(UID). Source: kubelet v1.36 pkg/kubelet/events, pkg/kubelet/container,
+`labels.format_pod(pod)`, that is NAME_NAMESPACE(UID). Templates are for `str.format`; a name in them that Kubernetes
+writes with %q is filled with `gotext.quote(name)`. Source: kubelet v1.36 pkg/kubelet/events, pkg/kubelet/container,
 pkg/kubelet/kuberuntime, pkg/kubelet/status.
 """
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from kubelet_emu.api.durations import format_duration
+from kubelet_emu.api.gotext import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,11 +23,6 @@ WARNING = "Warning"
 
 # --- event reasons: containers
 
-PULLING = "Pulling"
-PULLED = "Pulled"
-FAILED = "Failed"
-BACK_OFF = "BackOff"
-INSPECT_FAILED = "InspectFailed"
 CREATED = "Created"
 STARTED = "Started"
 KILLING = "Killing"
@@ -37,8 +34,6 @@ SANDBOX_CHANGED = "SandboxChanged"
 FAILED_CREATE_POD_SANDBOX = "FailedCreatePodSandBox"
 FAILED_POD_SANDBOX_STATUS = "FailedPodSandBoxStatus"
 NETWORK_NOT_READY = "NetworkNotReady"
-FAILED_MOUNT = "FailedMount"
-FAILED_TO_RETRIEVE_IMAGE_PULL_SECRET = "FailedToRetrieveImagePullSecret"  # noqa: S105  # noqa: S105
 FAILED_CREATE_POD_CONTAINER = "FailedCreatePodContainer"
 FAILED_KILL_POD = "FailedKillPod"
 FAILED_SYNC = "FailedSync"
@@ -48,8 +43,6 @@ DEADLINE_EXCEEDED = "DeadlineExceeded"
 EVICTED = "Evicted"
 PREEMPTING = "Preempting"
 TERMINATED_BY_SHUTDOWN = "Terminated"
-DNS_CONFIG_FORMING = "DNSConfigForming"
-MISSING_CLUSTER_DNS = "MissingClusterDNS"
 RESIZE_STARTED = "ResizeStarted"
 RESIZE_COMPLETED = "ResizeCompleted"
 RESIZE_DEFERRED = "ResizeDeferred"
@@ -111,30 +104,6 @@ def duplicate_pod_name(pod: str, source: str, name: str) -> str:
     return f'Error validating pod {pod} from {source} due to duplicate pod name "{name}", ignoring'
 
 
-def missing_cluster_dns(pod: str) -> str:
-    """Return the text of MissingClusterDNS."""
-    return (
-        f'pod: "{pod}". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst"'
-        ' policy. Falling back to "Default" policy.'
-    )
-
-
-def search_line_limits_exceeded(applied: str) -> str:
-    """Return the text of DNSConfigForming for search paths."""
-    return (
-        "Search Line limits were exceeded, some search paths have been omitted,"
-        f" the applied search line is: {applied}"
-    )
-
-
-def nameserver_limits_exceeded(applied: str) -> str:
-    """Return the text of DNSConfigForming for nameservers."""
-    return (
-        "Nameserver limits were exceeded, some nameservers have been omitted,"
-        f" the applied nameserver line is: {applied}"
-    )
-
-
 def start_error(text: str) -> str:
     """Return the text of a container's event Failed."""
     return f"Error: {text}"
@@ -188,14 +157,14 @@ def back_off_restarting(container: str, pod: str) -> str:
 
 def back_off_waiting(delay_seconds: float, container: str, pod: str) -> str:
     """Return the message of waiting reason CrashLoopBackOff; the delay is the whole one, not what is left of it."""
-    return f"back-off {format_duration(delay_seconds)} restarting failed container={container} pod={pod}"
+    delay = format_duration(timedelta(seconds=delay_seconds))
+    return f"back-off {delay} restarting failed container={container} pod={pod}"
 
 
 # --- waiting reasons
 
 CONTAINER_CREATING = "ContainerCreating"
 POD_INITIALIZING = "PodInitializing"
-CREATE_CONTAINER_CONFIG_ERROR = "CreateContainerConfigError"
 CREATE_CONTAINER_ERROR = "CreateContainerError"
 RUN_CONTAINER_ERROR = "RunContainerError"
 POST_START_HOOK_ERROR = "PostStartHookError"
@@ -352,9 +321,7 @@ def out_of(resource: str) -> str:
 
 def not_enough(resource: str, requested: int, used: int, capacity: int) -> str:
     """Return the message of a pod that doesn't fit; cpu is in milli-units, memory in bytes."""
-    return (
-        f"Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, capacity: {capacity}"
-    )
+    return f"Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, capacity: {capacity}"
 
 
 def predicate_failed(reason: str) -> str:
@@ -372,12 +339,99 @@ def node_features_not_available(features: Sequence[str]) -> str:
     return f"Pod requires node features that are not available: {', '.join(features)}"
 
 
-# --- images (kubelet pkg/kubelet/images)
+# --- images: event reasons, waiting reasons, texts (kubelet v1.36 pkg/kubelet/images) ---
 
+PULLING = "Pulling"
+PULLED = "Pulled"
+FAILED = "Failed"
+BACK_OFF = "BackOff"
+INSPECT_FAILED = "InspectFailed"
 ERR_IMAGE_PULL = "ErrImagePull"
 IMAGE_PULL_BACK_OFF = "ImagePullBackOff"
 ERR_IMAGE_NEVER_PULL = "ErrImageNeverPull"
-IMAGE_INSPECT_ERROR = "ImageInspectError"
 INVALID_IMAGE_NAME = "InvalidImageName"
+IMAGE_INSPECT_ERROR = "ImageInspectError"
 REGISTRY_UNAVAILABLE = "RegistryUnavailable"
 SIGNATURE_VALIDATION_FAILED = "SignatureValidationFailed"
+FAILED_TO_RETRIEVE_IMAGE_PULL_SECRET = "FailedToRetrieveImagePullSecret"  # noqa: S105 - the name of an event
+
+PULLING_IMAGE = "Pulling image {image}"
+PULLED_IMAGE = "Successfully pulled image {image} in {pull} ({total} including waiting). Image size: {size} bytes."
+IMAGE_PRESENT = "Container image {image} already present on machine"
+IMAGE_PRESENT_VERIFIED = "Container image {image} already present on machine and can be accessed by the pod"
+IMAGE_NEVER_PULL = "Container image {image} is not present with pull policy of Never"
+BACK_OFF_PULLING = "Back-off pulling image {image}"
+FAILED_TO_PULL_IMAGE = "Failed to pull image {image}: {error}"
+FAILED_TO_INSPECT_IMAGE = "Failed to inspect image {image}: {error}"
+FAILED_TO_APPLY_DEFAULT_TAG = "Failed to apply default image tag {image}: {error}"
+COULD_NOT_PARSE_IMAGE_NAME = "couldn't parse image name {image}: {error}"
+REGISTRY_IS_UNAVAILABLE = "image pull failed for {image} because the registry is unavailable{rest}"
+SIGNATURE_IS_INVALID = "image pull failed for {image} because the signature validation failed{rest}"
+PULL_QPS_EXCEEDED = "pull QPS exceeded"
+IMAGE_REF_NOT_SET = "imageRef of image {image} is not set"
+IMAGE_PULL_SECRETS_MISSING = (
+    "Unable to retrieve some image pull secrets ({names}); attempting to pull the image may not succeed."
+)
+
+# --- container creation: waiting reasons and texts (kubelet v1.36 pkg/kubelet/kuberuntime) ---
+
+CREATE_CONTAINER_CONFIG_ERROR = "CreateContainerConfigError"
+
+OBJECT_NOT_FOUND = "{kind} {name} not found"
+KEY_NOT_FOUND = "couldn't find key {key} in {kind} {namespace}/{name}"
+ENV_FILE_VOLUME_NOT_FOUND = "cannot find the volume {volume} referenced by FileKeyRef"
+ENV_FILE_KEY_NOT_FOUND = "environment variable key {key} not found in file {path}"
+ENV_FILE_NOT_PARSED = "couldn't parse env file"
+NON_ROOT_RUN_AS_USER = "container's runAsUser breaks non-root policy (pod: {pod}, container: {container})"
+NON_ROOT_USER_NAME = (
+    "container has runAsNonRoot and image has non-numeric user ({user}), cannot verify user is non-root"
+    " (pod: {pod}, container: {container})"
+)
+NON_ROOT_IMAGE_IS_ROOT = "container has runAsNonRoot and image will run as root (pod: {pod}, container: {container})"
+NON_ROOT_BAD_USER_ID = (
+    "container has runAsNonRoot and image has an invalid user id ({uid}). (Must be 1-(2147483647)): {detail}"
+    " (pod: {pod}, container: {container})"
+)
+SECCOMP_LOCALHOST_MISSING = "localhostProfile must be set if seccompProfile type is Localhost."
+UNSUPPORTED_SUPPLEMENTAL_GROUPS_POLICY = "unsupported supplementalGroupsPolicy: {policy}"
+SUB_PATH_ABSOLUTE = "error SubPath `{path}` must not be an absolute path"
+SUB_PATH_BACKSTEPS = "unable to provision SubPath `{path}`: must not contain '..'"
+SUB_PATH_VALUE_MISSING = "missing value for {name}"
+VOLUME_TO_MOUNT_NOT_FOUND = "cannot find volume {volume} to mount into container {container}"
+RECURSIVE_READ_ONLY_UNSUPPORTED = (
+    "failed to resolve recursive read-only mode: volume {volume} requested recursive read-only mode,"
+    " but it is not supported by the runtime"
+)
+FQDN_TOO_LONG = (
+    "failed to construct FQDN from pod hostname and cluster domain, FQDN {fqdn} is too long"
+    " (64 characters is the max, {length} characters requested)"
+)
+MISSING_CLUSTER_DNS = "MissingClusterDNS"
+CLUSTER_DNS_NOT_CONFIGURED = (
+    'pod: {pod}. kubelet does not have ClusterDNS IP configured and cannot create Pod using "{policy}" policy.'
+    ' Falling back to "Default" policy.'
+)
+DNS_CONFIG_FORMING = "DNSConfigForming"
+NAMESERVERS_EXCEEDED = (
+    "Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: {line}"
+)
+SEARCHES_EXCEEDED = (
+    "Search Line limits were exceeded, some search paths have been omitted, the applied search line is: {line}"
+)
+ERROR_READING_LOGS = "Error on reading termination message from logs: {error}"
+
+# --- volumes (kubelet v1.36 pkg/kubelet/volumemanager, pkg/volume) ---
+
+FAILED_MOUNT = "FailedMount"
+MOUNT_VOLUME_SET_UP_FAILED = "MountVolume.SetUp failed for volume {volume} : {error}"
+MOUNT_VOLUME_FIND_PLUGIN_FAILED = "MountVolume.FindPluginBySpec failed for volume {volume} : {error}"
+UNABLE_TO_MOUNT_VOLUMES = (
+    "unmounted volumes=[{unmounted}], unattached volumes=[{unattached}], failed to process volumes=[{failed}]: {error}"
+)
+NO_VOLUME_PLUGIN = "no volume plugin matched"
+CONFIG_MAP_KEY_NOT_FOUND = "configmap references non-existent config key: {key}"
+SECRET_KEY_NOT_FOUND = "references non-existent secret key: {key}"  # noqa: S105
+UNKNOWN_STORAGE_MEDIUM = "unknown storage medium {medium}"
+HOST_PATH_TYPE_CHECK_FAILED = "hostPath type check failed: {path} is not a {kind}"
+HOST_PATH_TYPE_INVALID = "{type} is an invalid volume type"
+FETCH_TOKEN_FAILED = "failed to fetch token: {error}"  # noqa: S105

@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from kubelet_emu.api.gotext import format_duration
+from kubelet_emu.api.gotext import format_duration, quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -435,3 +435,92 @@ UNKNOWN_STORAGE_MEDIUM = "unknown storage medium {medium}"
 HOST_PATH_TYPE_CHECK_FAILED = "hostPath type check failed: {path} is not a {kind}"
 HOST_PATH_TYPE_INVALID = "{type} is an invalid volume type"
 FETCH_TOKEN_FAILED = "failed to fetch token: {error}"  # noqa: S105
+
+# --- stopping containers (kubelet v1.36 killContainer) ---
+
+FAILED_POST_START_HOOK_KILL = "FailedPostStartHook"
+
+
+def stopping_container(container: str) -> str:
+    """Return the text of Killing when the whole pod is stopped."""
+    return f"Stopping container {container}"
+
+
+# --- lifecycle hooks (kubelet v1.36 pkg/kubelet/lifecycle, executePreStopHook, startContainer) ---
+
+FAILED_POST_START_HOOK = "FailedPostStartHook"
+FAILED_PRE_STOP_HOOK = "FailedPreStopHook"
+LIFECYCLE_HTTP_FALLBACK = "LifecycleHTTPFallback"
+POST_START_HOOK_FAILED = "PostStartHook failed"
+PRE_STOP_HOOK_FAILED = "PreStopHook failed"
+SLEEP_HOOK_CUT = "container terminated before sleep hook finished"
+
+
+def lifecycle_http_fallback(host: str) -> str:
+    """Return the text of LifecycleHTTPFallback; `host` is HOST:PORT."""
+    return f"request to HTTPS lifecycle hook {host} got HTTP response, retry with HTTP succeeded"
+
+
+def hook_failed(hook: str, container: str, pod: str, error: str) -> str:
+    """Return what a failed hook says; `hook` is "Exec lifecycle hook ([sh -c x])" or the like."""
+    return f"{hook} for Container {quote(container)} in Pod {quote(pod)} failed - error: {error}"
+
+
+# --- probes (kubelet v1.36 pkg/kubelet/prober, pkg/probe) ---
+
+UNHEALTHY = "Unhealthy"
+PROBE_WARNING = "ProbeWarning"
+
+
+def probe_failed(probe: str, output: str) -> str:
+    """Return the text of Unhealthy for a failed attempt; `probe` is Liveness, Readiness or Startup."""
+    return f"{probe} probe failed: {output}"
+
+
+def probe_errored(probe: str, state: str, error: str) -> str:
+    """Return the text of Unhealthy for an attempt that could not be made; `state` is unknown or failure."""
+    return f"{probe} probe errored and resulted in {state} state: {error}"
+
+
+def probe_warning(probe: str, output: str) -> str:
+    """Return the text of ProbeWarning."""
+    return f"{probe} probe warning: {output}"
+
+
+# --- eviction and node shutdown (kubelet v1.36 pkg/kubelet/eviction, pkg/kubelet/nodeshutdown) ---
+
+SHUTDOWN = "Shutdown"
+SHUTDOWN_DETECTED = "Shutdown manager detected shutdown event"
+SHUTDOWN_CANCELLED = "Shutdown manager detected shutdown cancellation"
+KUBELET_NOT_READY = "KubeletNotReady"
+NODE_IS_SHUTTING_DOWN_CONDITION = "node is shutting down"
+
+
+def node_low_on_resource(resource: str) -> str:
+    """Return the first sentence of an eviction's message; each sentence ends with a blank."""
+    return f"The node was low on resource: {resource}. "
+
+
+def eviction_threshold(quantity: str, available: str) -> str:
+    """Return the sentence about the threshold that was met."""
+    return f"Threshold quantity: {quantity}, available: {available}. "
+
+
+def eviction_container_usage(container: str, usage: str, request: str, resource: str) -> str:
+    """Return the sentence about one container that used more than it asked for."""
+    return f"Container {container} was using {usage}, request is {request}, has larger consumption of {resource}. "
+
+
+def empty_dir_over_limit(volume: str, limit: str) -> str:
+    """Return the message of an emptyDir that outgrew its sizeLimit."""
+    return f"Usage of EmptyDir volume {quote(volume)} exceeds the limit {quote(limit)}. "
+
+
+def pod_over_ephemeral_storage_limit(limit: str) -> str:
+    """Return the message of a pod that outgrew the sum of its limits."""
+    return f"Pod ephemeral local storage usage exceeds the total limit of containers {limit}. "
+
+
+def container_over_ephemeral_storage_limit(container: str, limit: str) -> str:
+    """Return the message of a container that outgrew its limit."""
+    return f"Container {container} exceeded its local ephemeral storage limit {quote(limit)}. "

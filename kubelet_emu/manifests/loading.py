@@ -1,0 +1,223 @@
+"""Files, folders and standard input to typed objects, with every fault of every document.
+
+Owns reading and the choice of type by apiVersion and kind; defaults and validation are other modules. One bad document
+never hides another.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+from attrs import define, field, frozen
+
+from kubelet_emu.api.kinds import api_type
+from kubelet_emu.manifests import kinds
+from kubelet_emu.manifests.advice import nearest
+from kubelet_emu.manifests.decoder import Decoder
+from kubelet_emu.manifests.nodes import Document, MappingNode, Node, ScalarNode, SequenceNode, entries, split_documents
+from kubelet_emu.manifests.positions import Positions
+from kubelet_emu.manifests.problems import Problem, Source
+from kubelet_emu.manifests.syntax import explain_syntax, unicode_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import BinaryIO
+
+    from kubelet_emu.api.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
+    from kubelet_emu.api.batch_v1 import CronJob, Job
+    from kubelet_emu.api.v1 import ConfigMap, Pod, Secret
+
+    APIObject = Pod | Job | CronJob | Deployment | ReplicaSet | StatefulSet | DaemonSet | ConfigMap | Secret
+
+STDIN = "<stdin>"
+_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+_MOST_BYTES = 64 * 1024 * 1024
+_MOST_DOCUMENTS = 20_000
+_DEEPEST_LIST = 4
+
+
+@frozen(kw_only=True)
+class Loaded:
+    """One object of a manifest: where it stands, where its fields stand, and whether all of it could be read."""
+
+    object: APIObject
+    source: Source
+    positions: Positions = field(eq=False, repr=False)
+    is_whole: bool = True
+
+
+@frozen(kw_only=True)
+class LoadResult:
+    """What was read; `sources` has the text of each file, for rendering problems."""
+
+    objects: tuple[Loaded, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    sources: Mapping[str, str] = field(factory=dict, repr=False)
+
+    @property
+    def has_errors(self) -> bool:
+        """Tell whether something is wrong, not only doubtful."""
+        return any(problem.severity == "error" for problem in self.problems)
+
+
+def load(paths: Sequence[str], *, strict: bool = False, stdin: BinaryIO | None = None) -> LoadResult:
+    """Read manifests; never raises for what they contain or for files that can't be read.
+
+    `-` is standard input; of a folder the *.yaml, *.yml and *.json files are read in the order of their names, without
+    its subfolders (kubectl -f). `strict` makes errors of duplicate keys.
+    """
+    loading = _Loading(strict=strict)
+    for path in paths:
+        if path == "-":
+            loading.read_bytes(STDIN, (stdin or sys.stdin.buffer).read(_MOST_BYTES + 1))
+        else:
+            loading.read_path(Path(path))
+    return LoadResult(objects=tuple(loading.objects), problems=tuple(loading.problems), sources=loading.sources)
+
+
+def load_text(text: str, *, file: str = "manifest.yaml", strict: bool = False) -> LoadResult:
+    """Read manifests from text; `file` is the name that problems show."""
+    loading = _Loading(strict=strict)
+    loading.read_bytes(file, text.encode("utf-8", "surrogatepass"))
+    return LoadResult(objects=tuple(loading.objects), problems=tuple(loading.problems), sources=loading.sources)
+
+
+@define
+class _Loading:
+    """What one call of `load` has read so far."""
+
+    strict: bool
+    objects: list[Loaded] = field(factory=list)
+    problems: list[Problem] = field(factory=list)
+    sources: dict[str, str] = field(factory=dict)
+
+    def read_path(self, path: Path) -> None:
+        try:
+            if not path.is_dir():
+                with path.open("rb") as stream:
+                    self.read_bytes(str(path), stream.read(_MOST_BYTES + 1))
+                return
+            names = sorted(each for each in path.iterdir() if each.suffix in _SUFFIXES and each.is_file())
+        except OSError as error:
+            self._fault(str(path), "Unreadable", error.strerror or str(error))
+            return
+        except ValueError as error:
+            self._fault(str(path), "Unreadable", str(error))
+            return
+        if not names:
+            self._fault(str(path), "Unreadable", "the folder has no *.yaml, *.yml or *.json file")
+        for name in names:
+            self.read_path(name)
+
+    def read_bytes(self, file: str, data: bytes) -> None:
+        if len(data) > _MOST_BYTES:
+            self._fault(file, "Too much", f"the file is larger than {_MOST_BYTES // 1024 // 1024} MiB")
+            return
+        if (fault := unicode_fault(file, data)) is not None:
+            self.problems.append(fault)
+            return
+        text = data.decode("utf-8-sig")
+        self.sources[file] = text
+        count = 0
+        for count, document in enumerate(split_documents(file, text), start=1):
+            if count > _MOST_DOCUMENTS:
+                self._fault(file, "Too much", f"the file has more than {_MOST_DOCUMENTS} documents")
+                return
+            self._read_document(document)
+        if count == 0:
+            self._fault(file, "Empty", "the file has no document: nothing but blanks and comments")
+
+    def _read_document(self, document: Document) -> None:
+        try:
+            root = document.compose()
+        except (yaml.YAMLError, RecursionError) as error:
+            self.problems.append(explain_syntax(document, error))
+            return
+        if root is None or (isinstance(root, ScalarNode) and not root.value):
+            return
+        self._read_object(document, root, "", 0)
+
+    def _read_object(self, document: Document, node: Node, path: str, depth: int) -> None:
+        decoder = Decoder(document, strict=self.strict, problems=self.problems)
+        if not isinstance(node, MappingNode):
+            text = "an object with apiVersion, kind and metadata is needed"
+            decoder.report(node, path, "Wrong type", text)
+            return
+        found = entries(node).by_key
+        api_version, kind = (_text(found.get(key)) for key in ("apiVersion", "kind"))
+        missing = [key for key, value in (("apiVersion", api_version), ("kind", kind)) if not value]
+        for key in missing:
+            self._report_missing(decoder, node, path, key)
+        if missing:
+            return
+        if kinds.is_list(kind):
+            self._read_list(decoder, found.get("items"), path, depth)
+        elif kind in kinds.READ_KINDS and api_version == kinds.READ_KINDS[kind]:
+            self._decode(decoder, kind, node)
+        else:
+            self._report_kind(decoder, node, api_version, kind)
+
+    def _report_missing(self, decoder: Decoder, node: MappingNode, path: str, key: str) -> None:
+        found = entries(node).by_key
+        likely = nearest(key, [each for each in found if each not in ("apiVersion", "kind")], cutoff=0.8)
+        hint = f"is {likely!r} a typo of {key!r}?" if likely else ""
+        if not hint and key == "apiVersion" and (today := kinds.READ_KINDS.get(_text(found.get("kind")))):
+            hint = f"write apiVersion: {today}"
+        decoder.report(node, f"{path}.{key}" if path else key, "Required value", f"{key} is missing", hint=hint)
+
+    def _read_list(self, decoder: Decoder, items: object, path: str, depth: int) -> None:
+        node = getattr(items, "value", None)
+        if not isinstance(node, SequenceNode) or depth >= _DEEPEST_LIST:
+            return
+        for index, item in enumerate(node.value):
+            self._read_object(decoder.document, item, f"{path}items[{index}]", depth + 1)
+
+    def _decode(self, decoder: Decoder, kind: str, node: MappingNode) -> None:
+        before = len(self.problems)
+        obj: APIObject = decoder.decode(api_type(kind), node)
+        is_whole = all(problem.severity != "error" for problem in self.problems[before:])
+        document = decoder.document
+        line, _column = document.place(node)
+        source = Source(file=document.file, line=line, document=document.number)
+        positions = Positions(document, node)
+        self.objects.append(Loaded(object=obj, source=source, positions=positions, is_whole=is_whole))
+
+    def _report_kind(self, decoder: Decoder, node: MappingNode, api_version: str, kind: str) -> None:
+        found = entries(node).by_key
+        metadata = found.get("metadata")
+        names = entries(metadata.value).by_key if metadata and isinstance(metadata.value, MappingNode) else {}
+        name = _text(names.get("name")) or _text(names.get("generateName"))
+        label = f"{kind}/{name}" if name else kind
+        at = found["apiVersion"].key_node
+        if today := kinds.right_version(kind, api_version):
+            removed = kinds.removed_in(api_version)
+            text = f"{kind} is not served as {api_version}" + (f" since Kubernetes {removed}" if removed else "")
+            decoder.report(at, "apiVersion", "Unknown kind", text, hint=f"write apiVersion: {today}")
+            return
+        if not kinds.is_built_in(api_version):
+            text = f"{label} ({api_version}) is no kind of Kubernetes itself; it is not run"
+            decoder.report(found["kind"].key_node, "kind", "Unknown kind", text, severity="warning")
+            return
+        if kind in kinds.KNOWN_KINDS:
+            decoder.report(found["kind"].key_node, "kind", "Not run", f"{label} is not run", severity="warning")
+            return
+        likely = nearest(kind, [*kinds.READ_KINDS, *kinds.KNOWN_KINDS, "List"])
+        hint = f"did you mean {likely!r}?" if likely else ""
+        decoder.report(found["kind"].key_node, "kind", "Unknown kind", f"{api_version} has no kind {kind!r}", hint=hint)
+
+    def _fault(self, file: str, type_: str, text: str) -> None:
+        self.problems.append(Problem(file=file, line=1, column=1, path="", type=type_, text=text))
+
+
+def _text(entry: object) -> str:
+    node = getattr(entry, "value", None)
+    return str(node.value) if isinstance(node, ScalarNode) else ""
+
+
+def pairs(result: LoadResult) -> Iterator[tuple[Problem, str]]:
+    """Yield each problem with the text of its file, as `format_problem` takes them."""
+    for problem in result.problems:
+        yield problem, result.sources.get(problem.file, "")

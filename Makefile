@@ -1,0 +1,41 @@
+# Every target does all its own set-up: a virtual environment in .venv is made on first use.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test test-docker test-docker-all engine lint bench clean help
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable . --group dev
+	touch $(STAMP)
+
+demo: $(STAMP) ## run a Job with a sidecar, on Docker where an engine answers
+	$(BIN)/kubelet-emu demo
+
+test: $(STAMP) ## run the tests; those that need an engine only where one answers
+	$(BIN)/python tests/run_all.py $(TEST_OPTIONS)
+
+test-docker-all: $(STAMP) ## run every scenario and long test on Docker
+	$(BIN)/python tests/run_all.py --docker-all
+
+engine: ## install and start a Docker engine on a Debian-like machine; asks first (YES=1 answers)
+	sh .ci/engine.sh
+
+lint: $(STAMP) ## formatting, lint, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP) ## measure; prints ratios
+	$(BIN)/python benchmarks/run.py
+
+clean: ## remove what the targets made here
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build .coverage*
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -26,8 +26,9 @@ _EPSILON = 1e-6
 
 
 class ContainerKillReason(enum.Enum):
-    """Why one container is killed (kubelet containerKillReason)."""
+    """Why one container is killed (kubelet containerKillReason); NONE is the kubelet's zero value."""
 
+    NONE = "none"
     UNKNOWN = "unknown"
     STARTUP_PROBE = "startup probe failed"
     LIVENESS_PROBE = "liveness probe failed"

@@ -1,0 +1,177 @@
+"""Pull secrets: formats, matching, and who may use a present image (kubelet v1.36 credentialprovider, KEP-2535)."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from kubelet_emu.api.meta import ObjectMeta
+from kubelet_emu.api.v1 import Secret
+from kubelet_emu.images.credentials import (
+    Credential,
+    Keyring,
+    PullSecretError,
+    SecretCoordinates,
+    keyring_of_secrets,
+    matches,
+    parse_docker_auths,
+    registry_key,
+)
+from kubelet_emu.images.verification import PullRecords, VerificationPolicy
+from runtime.api import AuthConfig
+
+CANARY = "canary-password"
+
+
+@pytest.mark.parametrize(
+    ("key", "repository", "expected"),
+    [
+        ("*.example.com", "a.example.com/x", True),
+        ("*.example.com", "example.com/x", False),
+        ("*.example.com", "a.b.example.com/x", False),
+        ("*.example.com", "a.example.com:5000/x", False),
+        ("a[0-9].io", "a1.io/x", True),
+        ("a[^0-9].io", "a1.io/x", False),
+        ("reg.io/team", "reg.io/team/app", True),
+        ("reg.io/team", "reg.io/teamwork/app", True),
+        ("reg.io/team", "reg.io/other", False),
+        ("127.0.0.1:5000", "127.0.0.1:5000/kemu/busybox", True),
+        ("127.0.0.1:5000", "127.0.0.1/kemu/busybox", False),
+        ("reg.io:443", "reg.io/x", False),
+    ],
+)
+def test_a_key_matches_by_host_parts_port_and_path_prefix(key: str, repository: str, expected: bool) -> None:  # noqa: FBT001
+    assert matches(key, repository) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://index.docker.io/v1/", "index.docker.io/"),
+        ("https://reg.io/v2/team", "reg.io/team"),
+        ("http://reg.io/", "reg.io"),
+        ("reg.io:5000/a", "reg.io:5000/a"),
+    ],
+)
+def test_the_key_loses_scheme_and_api_version(text: str, expected: str) -> None:
+    assert registry_key(text).rstrip("/") == expected.rstrip("/")
+
+
+def _secret(content: object, *, kind: str = "dockerconfigjson", key: str = ".dockerconfigjson") -> Secret:
+    data = content if isinstance(content, bytes) else json.dumps(content).encode()
+    meta = ObjectMeta(name="s", namespace="ns", uid="u")
+    return Secret(metadata=meta, type=f"kubernetes.io/{kind}", data={key: data})
+
+
+def _auth(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _names(keyrings: tuple[Keyring, ...], repository: str) -> list[str]:
+    return [credential.auth.username for keyring in keyrings for credential in keyring.lookup(repository)]
+
+
+def test_both_formats_of_a_pull_secret_are_read() -> None:
+    new = _secret({"auths": {"reg.io": {"username": "new", "password": CANARY}}})
+    old = _secret({"reg.io": {"username": "old", "password": CANARY}}, kind="dockercfg", key=".dockercfg")
+    assert _names(keyring_of_secrets((new, old)), "reg.io/x") == ["new", "old"]
+
+
+def test_auth_wins_over_username_and_password() -> None:
+    secret = _secret({"auths": {"reg.io": {"username": "loser", "password": "x", "auth": _auth("winner:a:b")}}})
+    credential = keyring_of_secrets((secret,))[0].lookup("reg.io/x")[0]
+    assert credential.auth == AuthConfig(username="winner", password="a:b")  # noqa: S106
+    assert credential.secret == SecretCoordinates(uid="u", namespace="ns", name="s")
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        pytest.param(_secret({"auths": {}}, kind="dockercfg"), id="type and key differ"),
+        pytest.param(Secret(type="Opaque", data={".dockerconfigjson": b"{}"}), id="another type"),
+        pytest.param(_secret(b""), id="empty"),
+    ],
+)
+def test_a_secret_that_is_no_pull_secret_is_ignored(secret: Secret) -> None:
+    assert keyring_of_secrets((secret,)) == ()
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        pytest.param(_secret(f'{{"auths": {{"reg.io": "{CANARY}'.encode()), id="torn JSON"),
+        pytest.param(_secret(["x"]), id="a list"),
+        pytest.param(_secret({"auths": {"reg.io": CANARY}}), id="an entry that is no mapping"),
+        pytest.param(_secret({"auths": {"reg.io": {"auth": "%%%" + CANARY}}}), id="auth that is no base64"),
+        pytest.param(_secret({"auths": {"reg.io": {"auth": _auth(CANARY)}}}), id="auth without a colon"),
+    ],
+)
+def test_a_malformed_pull_secret_is_an_error_that_shows_nothing_of_it(secret: Secret) -> None:
+    with pytest.raises(PullSecretError) as raised:
+        keyring_of_secrets((secret,))
+    assert CANARY not in str(raised.value)
+
+
+def test_longer_keys_are_tried_first() -> None:
+    keyring = parse_docker_auths({"reg.io": {"username": "host"}, "reg.io/team": {"username": "team"}})
+    assert _names((keyring,), "reg.io/team/app") == ["team", "host"]
+
+
+def test_the_hub_has_a_key_of_its_own() -> None:
+    keyring = parse_docker_auths({"https://index.docker.io/v1/": {"username": "hub"}})
+    assert _names((keyring,), "docker.io/library/busybox") == ["hub"]
+    assert _names((keyring,), "quay.io/x") == []
+
+
+def test_a_keyring_does_not_show_its_passwords() -> None:
+    assert CANARY not in repr(parse_docker_auths({"reg.io": {"username": "u", "password": CANARY}}))
+
+
+def _credential(password: str, *, secret: str | None = "s") -> Credential:  # noqa: S107
+    coordinates = None if secret is None else SecretCoordinates(uid=secret, namespace="ns", name=secret)
+    return Credential(auth=AuthConfig(username="u", password=password), secret=coordinates)
+
+
+def test_a_preloaded_image_is_free() -> None:
+    assert not PullRecords().must_attempt_pull("id", "reg.io/x", ())
+
+
+@pytest.mark.parametrize("credential", [None, _credential("p", secret=None)])
+def test_an_image_pulled_anonymously_or_by_the_node_is_free(credential: Credential | None) -> None:
+    records = PullRecords()
+    records.record_pulled("id", "reg.io/x", credential)
+    records.record_pulled("id", "reg.io/x", _credential("p"))
+    assert not records.must_attempt_pull("id", "reg.io/x", ())
+
+
+def test_an_image_pulled_with_a_secret_is_for_pods_that_have_it() -> None:
+    records = PullRecords()
+    records.record_pulled("id", "reg.io/x", _credential("p"))
+    assert records.must_attempt_pull("id", "reg.io/x", ())
+    assert records.must_attempt_pull("id", "reg.io/x", (_credential("q", secret="other"),))  # noqa: S106
+    assert records.must_attempt_pull("id", "reg.io/other", (_credential("p"),))
+    assert not records.must_attempt_pull("id", "reg.io/x", (_credential("p", secret="other"),))  # noqa: S106
+    assert not records.must_attempt_pull("id", "reg.io/x", (_credential("changed"),))
+    assert not records.must_attempt_pull("id", "reg.io/x", (_credential("changed", secret="third"),))  # noqa: S106
+
+
+@pytest.mark.parametrize(
+    ("policy", "allowlist", "expected"),
+    [
+        (VerificationPolicy.NEVER_VERIFY, (), False),
+        (VerificationPolicy.NEVER_VERIFY_PRELOADED_IMAGES, (), False),
+        (VerificationPolicy.ALWAYS_VERIFY, (), True),
+        (VerificationPolicy.NEVER_VERIFY_ALLOWLISTED_IMAGES, ("reg.io/x",), False),
+        (VerificationPolicy.NEVER_VERIFY_ALLOWLISTED_IMAGES, ("reg.io/*",), False),
+        (VerificationPolicy.NEVER_VERIFY_ALLOWLISTED_IMAGES, ("reg.io/xy", "other.io/*"), True),
+    ],
+)
+def test_the_policy_says_which_present_images_are_verified(
+    policy: VerificationPolicy,
+    allowlist: tuple[str, ...],
+    expected: bool,  # noqa: FBT001
+) -> None:
+    records = PullRecords(policy=policy, allowlist=allowlist)
+    assert records.must_attempt_pull("id", "reg.io/x", ()) is expected

@@ -23,7 +23,7 @@ from kubelet_emu.apiserver.objects import (
     whole_seconds,
     with_metadata,
 )
-from kubelet_emu.apiserver.subresources import with_disruption_target, with_ephemeral_container
+from kubelet_emu.apiserver.subresources import with_binding, with_disruption_target, with_ephemeral_container
 from kubelet_emu.apiserver.watches import Broadcaster, WatchEvent, WatchEventType
 
 if TYPE_CHECKING:
@@ -183,6 +183,11 @@ class APIServer:
 
         old = self._found(kind, namespace, name, None)
         return self._update(old, patched(old, body, type, subresource), subresource)
+
+    def bind(self, namespace: str, name: str, node_name: str) -> Pod:
+        """Assign a pod to a node, as its binding subresource does; the generation stays. NotFoundError."""
+        bound = with_binding(self._found_pod(namespace, name), node_name, self.now())
+        return self._put(bound, WatchEventType.MODIFIED)
 
     def evict(self, namespace: str, name: str, *, grace_period_seconds: int | None = None) -> Pod | None:
         """Mark a pod as disrupted, then delete it, as its eviction subresource does; NotFoundError."""

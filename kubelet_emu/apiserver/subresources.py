@@ -33,6 +33,12 @@ def with_condition(pod: Pod, condition: PodCondition, now: datetime) -> Pod:
     return evolve(pod, status=evolve(pod.status, conditions=conditions))
 
 
+def with_binding(pod: Pod, node_name: str, now: datetime) -> Pod:
+    """Return the pod assigned to a node and marked as scheduled, in one write (registry core/pod BindingREST)."""
+    scheduled = PodCondition(type="PodScheduled", status="True", observed_generation=pod.metadata.generation)
+    return with_condition(evolve(pod, spec=evolve(pod.spec, node_name=node_name)), scheduled, now)
+
+
 def with_disruption_target(pod: Pod, now: datetime) -> Pod:
     """Return the pod marked as the eviction API marks it before deleting it (KEP-3329)."""
     condition = PodCondition(

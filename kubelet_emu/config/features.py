@@ -1,10 +1,12 @@
-"""Feature gates by name with their v1.36 defaults.
+"""Feature gates by name, with their defaults in each minor version.
 
-One table; `FeatureGates` is a value that rules ask. Sources: the kubelet's and the controllers' feature lists at v1.36.
+One table; `FeatureGates` is a value that rules ask. Sources: the kubelet's and the controllers' feature lists,
+v1.28 to v1.36.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -12,55 +14,105 @@ from attrs import field, frozen
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-DEFAULTS_V1_36: dict[str, bool] = {
-    "ChangeContainerStatusOnKubeletRestart": False,
-    "ContainerRestartRules": True,
-    "ContainerStopSignals": False,
-    "DynamicResourceAllocation": True,
-    "EnvFiles": True,
-    "EventedPLEG": False,
-    "ExecProbeTimeout": True,
-    "GangScheduling": False,
-    "GracefulNodeShutdown": True,
-    "GracefulNodeShutdownBasedOnPodPriority": True,
-    "HostnameOverride": True,
-    "ImageVolume": True,
-    "ImageVolumeWithDigest": False,
-    "InPlacePodLevelResourcesVerticalScaling": True,
-    "InPlacePodVerticalScaling": True,
-    "InPlacePodVerticalScalingInitContainers": True,
-    "JobBackoffLimitPerIndex": True,
-    "JobManagedBy": True,
-    "JobPodReplacementPolicy": True,
-    "JobSuccessPolicy": True,
-    "KubeletCrashLoopBackOffMax": True,
-    "KubeletEnsureSecretPulledImages": True,
-    "MemoryQoS": False,
-    "NodeDeclaredFeatures": True,
-    "PodLevelResources": True,
-    "PodLifecycleSleepAction": True,
-    "PodLifecycleSleepActionAllowZero": True,
-    "PodObservedGenerationTracking": True,
-    "PodReadyToStartContainersCondition": True,
-    "PreventStaticPodAPIReferences": True,
-    "RecursiveReadOnlyMounts": True,
-    "ReduceDefaultCrashLoopBackOffDecay": False,
-    "RelaxedEnvironmentVariableValidation": True,
-    "ResourceHealthStatus": True,
-    "RestartAllContainersOnContainerExits": True,
-    "SidecarContainers": True,
-    "SupplementalGroupsPolicy": True,
-    "WorkloadWithJob": False,
+OLDEST_MINOR = 28
+NEWEST_MINOR = 36
+_ALWAYS = 0
+_NEVER = 1000
+
+# The first minor version (1.N) whose default is on.
+_ON_SINCE: dict[str, int] = {
+    "ChangeContainerStatusOnKubeletRestart": _NEVER,
+    "ClusterTrustBundleProjection": _NEVER,
+    "ContainerCheckpoint": 30,
+    "ContainerRestartRules": 35,
+    "ContainerStopSignals": _NEVER,
+    "DRAConsumableCapacity": 36,
+    "DRAExtendedResource": 36,
+    "DRANodeAllocatableResources": _NEVER,
+    "DRAPartitionableDevices": 36,
+    "DynamicResourceAllocation": 34,
+    "EnvFiles": 35,
+    "EventedPLEG": _NEVER,
+    "ExecProbeTimeout": _ALWAYS,
+    "GangScheduling": _NEVER,
+    "GenericWorkload": _NEVER,
+    "GracefulNodeShutdown": _ALWAYS,
+    "GracefulNodeShutdownBasedOnPodPriority": _ALWAYS,
+    "HostnameOverride": 35,
+    "ImageVolume": 35,
+    "ImageVolumeWithDigest": _NEVER,
+    "InPlacePodLevelResourcesVerticalScaling": 36,
+    "InPlacePodVerticalScaling": 33,
+    "InPlacePodVerticalScalingInitContainers": 36,
+    "JobBackoffLimitPerIndex": 29,
+    "JobManagedBy": 32,
+    "JobPodFailurePolicy": _ALWAYS,
+    "JobPodReplacementPolicy": 29,
+    "JobSuccessPolicy": 31,
+    "KubeletCrashLoopBackOffMax": 35,
+    "KubeletEnsureSecretPulledImages": 35,
+    "KubeletFineGrainedAuthz": 33,
+    "KubeletServiceAccountTokenForCredentialProviders": 34,
+    "MemoryQoS": _NEVER,
+    "NodeDeclaredFeatures": 36,
+    "NodeSwap": 30,
+    "PodCertificateRequest": _NEVER,
+    "PodDisruptionConditions": _ALWAYS,
+    "PodLevelResources": 34,
+    "PodLifecycleSleepAction": 30,
+    "PodLifecycleSleepActionAllowZero": 33,
+    "PodLogsQuerySplitStreams": _NEVER,
+    "PodObservedGenerationTracking": 34,
+    "PodReadyToStartContainersCondition": 29,
+    "PodSchedulingReadiness": _ALWAYS,
+    "PodsAPI": _NEVER,
+    "PreventStaticPodAPIReferences": 34,
+    "ProcMountType": 33,
+    "RecursiveReadOnlyMounts": 31,
+    "ReduceDefaultCrashLoopBackOffDecay": _NEVER,
+    "RelaxedDNSSearchValidation": 33,
+    "RelaxedEnvironmentVariableValidation": 32,
+    "ResourceHealthStatus": 36,
+    "RestartAllContainersOnContainerExits": 36,
+    "SELinuxMount": _NEVER,
+    "SidecarContainers": 29,
+    "SupplementalGroupsPolicy": 33,
+    "TaintTolerationComparisonOperators": _NEVER,
+    "UserNamespacesHostNetworkSupport": _NEVER,
+    "UserNamespacesSupport": 33,
+    "WorkloadWithJob": _NEVER,
 }
+
+_VERSION = re.compile(r"v?1\.(\d+)(?:\.\d+)?")
+
+
+def _defaults(minor: int) -> dict[str, bool]:
+    return {name: since <= minor for name, since in _ON_SINCE.items()}
+
+
+DEFAULTS_V1_36: dict[str, bool] = _defaults(36)
 
 
 @frozen
 class FeatureGates:
-    """Which gates are on; a gate that is not named keeps its default."""
+    """Which gates are on; a gate that is not named keeps its default (of v1.36, where no version is told)."""
 
     overrides: Mapping[str, bool] = field(factory=dict)
+    defaults: Mapping[str, bool] = field(factory=lambda: DEFAULTS_V1_36)
 
     def enabled(self, name: str) -> bool:
         """Tell whether a gate is on; KeyError for a name the table lacks."""
-        default = DEFAULTS_V1_36[name]
+        default = self.defaults[name]
         return self.overrides.get(name, default)
+
+
+def gates_for(version: str, overrides: Mapping[str, bool] | None = None) -> FeatureGates:
+    """Return the gates of a version such as "1.29" or "v1.36.2"; a gate that came later is off.
+
+    ValueError for a version outside of 1.28 to 1.36.
+    """
+    found = _VERSION.fullmatch(version)
+    minor = int(found[1]) if found else -1
+    if not OLDEST_MINOR <= minor <= NEWEST_MINOR:
+        raise ValueError(f"version {version!r} is not one of 1.{OLDEST_MINOR} to 1.{NEWEST_MINOR}")
+    return FeatureGates(overrides=overrides or {}, defaults=_defaults(minor))

@@ -149,7 +149,7 @@ class Decoder:
             if isinstance(node, MappingNode):
                 return self._object(api_type(shape.item), node, path, depth + 1)
         elif shape.item is Scalar.ANY:
-            return self._any(node, path, depth + 1)
+            return self.plain(node, path, depth + 1)
         elif isinstance(node, ScalarNode):
             self._bound(node, depth)
             return self._scalar(shape.item, node, path)
@@ -184,16 +184,17 @@ class Decoder:
         text = f"{advice.shown(node)}, but {advice.wanted(shape)} is needed"
         self.report(node, path, "Wrong type", text, server=server)
 
-    def _any(self, node: Node, path: str, depth: int) -> object:
+    def plain(self, node: Node, path: str, depth: int = 0) -> object:
+        """Return a node as plain values; TooMuchError beyond the bounds."""
         self._bound(node, depth)
         if isinstance(node, ScalarNode):
             return plain_value(node)
         if isinstance(node, SequenceNode):
-            return [self._any(each, f"{path}[{index}]", depth + 1) for index, each in enumerate(node.value)]
+            return [self.plain(each, f"{path}[{index}]", depth + 1) for index, each in enumerate(node.value)]
         if not isinstance(node, MappingNode):
             return None
         found = self._entries(node, path)
-        return {key: self._any(each.value, f"{path}.{key}", depth + 1) for key, each in found.items()}
+        return {key: self.plain(each.value, f"{path}.{key}", depth + 1) for key, each in found.items()}
 
 
 def _is_null(node: Node) -> bool:

@@ -10,17 +10,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yaml
 from attrs import define, field, frozen
 
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.manifests import kinds
 from kubelet_emu.manifests.advice import nearest
 from kubelet_emu.manifests.decoder import Decoder
-from kubelet_emu.manifests.nodes import Document, MappingNode, Node, ScalarNode, SequenceNode, entries, split_documents
+from kubelet_emu.manifests.documents import MOST_BYTES, file_fault, read_roots
+from kubelet_emu.manifests.nodes import Document, MappingNode, Node, ScalarNode, SequenceNode, entries
 from kubelet_emu.manifests.positions import Positions
 from kubelet_emu.manifests.problems import Problem, Source
-from kubelet_emu.manifests.syntax import explain_syntax, unicode_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 
 STDIN = "<stdin>"
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
-_MOST_BYTES = 64 * 1024 * 1024
-_MOST_DOCUMENTS = 20_000
 _DEEPEST_LIST = 4
 
 
@@ -72,7 +69,7 @@ def load(paths: Sequence[str], *, strict: bool = False, stdin: BinaryIO | None =
     loading = _Loading(strict=strict)
     for path in paths:
         if path == "-":
-            loading.read_bytes(STDIN, (stdin or sys.stdin.buffer).read(_MOST_BYTES + 1))
+            loading.read_bytes(STDIN, (stdin or sys.stdin.buffer).read(MOST_BYTES + 1))
         else:
             loading.read_path(Path(path))
     return LoadResult(objects=tuple(loading.objects), problems=tuple(loading.problems), sources=loading.sources)
@@ -98,7 +95,7 @@ class _Loading:
         try:
             if not path.is_dir():
                 with path.open("rb") as stream:
-                    self.read_bytes(str(path), stream.read(_MOST_BYTES + 1))
+                    self.read_bytes(str(path), stream.read(MOST_BYTES + 1))
                 return
             names = sorted(each for each in path.iterdir() if each.suffix in _SUFFIXES and each.is_file())
         except OSError as error:
@@ -113,32 +110,13 @@ class _Loading:
             self.read_path(name)
 
     def read_bytes(self, file: str, data: bytes) -> None:
-        if len(data) > _MOST_BYTES:
-            self._fault(file, "Too much", f"the file is larger than {_MOST_BYTES // 1024 // 1024} MiB")
-            return
-        if (fault := unicode_fault(file, data)) is not None:
-            self.problems.append(fault)
-            return
-        text = data.decode("utf-8-sig")
-        self.sources[file] = text
-        count = 0
-        for count, document in enumerate(split_documents(file, text), start=1):
-            if count > _MOST_DOCUMENTS:
-                self._fault(file, "Too much", f"the file has more than {_MOST_DOCUMENTS} documents")
-                return
-            self._read_document(document)
-        if count == 0:
+        before = len(self.problems)
+        self.sources[file] = data.decode("utf-8-sig", "replace")
+        roots = read_roots(file, data, self.problems)
+        if not roots and len(self.problems) == before:
             self._fault(file, "Empty", "the file has no document: nothing but blanks and comments")
-
-    def _read_document(self, document: Document) -> None:
-        try:
-            root = document.compose()
-        except (yaml.YAMLError, RecursionError) as error:
-            self.problems.append(explain_syntax(document, error))
-            return
-        if root is None or (isinstance(root, ScalarNode) and not root.value):
-            return
-        self._read_object(document, root, "", 0)
+        for document, root in roots:
+            self._read_object(document, root, "", 0)
 
     def _read_object(self, document: Document, node: Node, path: str, depth: int) -> None:
         decoder = Decoder(document, strict=self.strict, problems=self.problems)
@@ -209,7 +187,7 @@ class _Loading:
         decoder.report(found["kind"].key_node, "kind", "Unknown kind", f"{api_version} has no kind {kind!r}", hint=hint)
 
     def _fault(self, file: str, type_: str, text: str) -> None:
-        self.problems.append(Problem(file=file, line=1, column=1, path="", type=type_, text=text))
+        self.problems.append(file_fault(file, type_, text))
 
 
 def _text(entry: object) -> str:

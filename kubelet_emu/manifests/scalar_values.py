@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kubelet_emu.api.codec import parse_time
+from kubelet_emu.api.quantity import parse_quantity
 from kubelet_emu.api.schema import Scalar
 from kubelet_emu.manifests.scalars import PlainValue, json_number
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _QUANTITY_SHAPE = re.compile(r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")
-_QUANTITY = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[numkMGTPE]?|[KMGTPE]i|[eE][-+]?[0-9]{1,3})")
 QUANTITY_RULE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _QUANTITY_SUFFIX_RULE = "unable to parse quantity's suffix"
 _QUANTITY_NUMBER_RULE = "unable to parse numeric part of quantity"
@@ -121,14 +121,18 @@ def _whole(item: Scalar, value: object) -> int:
 
 
 def _quantity(text: str) -> str:
-    if _QUANTITY.fullmatch(text):
-        return text
+    try:
+        parse_quantity(text)
+    except ValueError as error:
+        raise UnfitError('"{value}" is not a quantity such as 250m, 1.5, 64Mi or 2G', _quantity_rule(text)) from error
+    return text
+
+
+def _quantity_rule(text: str) -> str:
     if not (found := _QUANTITY_SHAPE.fullmatch(text)):
-        rule = QUANTITY_RULE
-    else:
-        is_numeric = re.fullmatch(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)", found[1])
-        rule = _QUANTITY_SUFFIX_RULE if is_numeric else _QUANTITY_NUMBER_RULE
-    raise UnfitError('"{value}" is not a quantity such as 250m, 1.5, 64Mi or 2G', rule)
+        return QUANTITY_RULE
+    is_numeric = re.fullmatch(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)", found[1])
+    return _QUANTITY_SUFFIX_RULE if is_numeric else _QUANTITY_NUMBER_RULE
 
 
 def _bytes(text: str) -> bytes:

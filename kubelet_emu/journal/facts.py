@@ -1,0 +1,303 @@
+"""What became of each pod, container and run, gathered from records.
+
+A fold: `Facts.feed` takes entries in order and the summary, the exit status and the waiting of a session read the
+result. Nothing here looks at a clock or a runtime, so a log read from a file gives the same facts.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from kubelet_emu.journal.records import (
+    DeletedRecord,
+    EffectRecord,
+    EventRecord,
+    JobRecord,
+    ManifestRecord,
+    ProbeRecord,
+    RunRecord,
+    StatusRecord,
+    StopRecord,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from kubelet_emu.api.batch_v1 import JobStatus
+    from kubelet_emu.api.v1_status import ContainerStatus, PodStatus
+    from kubelet_emu.journal.encode import Entry
+    from kubelet_emu.journal.records import ObjectRef
+
+DEFAULT_GRACE_SECONDS = 30
+
+
+class ContainerKind(enum.Enum):
+    """The part a container plays in its pod."""
+
+    INIT = "init"
+    SIDECAR = "sidecar"
+    MAIN = "main"
+    EPHEMERAL = "ephemeral"
+
+
+@define
+class RunFacts:
+    """One run of a container. `code` is None until it ended; `stop_timeout` is what the stop call gave it."""
+
+    run: int
+    started_at: datetime | None = None
+    exited_at: datetime | None = None
+    code: int | None = None
+    reason: str = ""
+    message: str = ""
+    stop_timeout: float | None = None
+    signalled_at: datetime | None = None
+    killed_at: datetime | None = None
+    outside_signal: str = ""
+    startup_ok_at: datetime | None = None
+    pre_stop_seconds: float | None = None
+    post_start_seconds: float | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """Return how long it ran, None while that isn't known."""
+        if self.started_at is None or self.exited_at is None:
+            return None
+        return (self.exited_at - self.started_at).total_seconds()
+
+
+@define
+class ContainerFacts:
+    """One container of a pod with its runs in order."""
+
+    name: str
+    kind: ContainerKind = ContainerKind.MAIN
+    has_startup_probe: bool = False
+    has_post_start: bool = False
+    memory_limit: str = ""
+    runs: dict[int, RunFacts] = field(factory=dict)
+    is_ready: bool = False
+    was_ready: bool = False
+    waiting_reason: str = ""
+    waiting_message: str = ""
+    restarts: int = 0
+
+    def run(self, number: int) -> RunFacts:
+        """Return the facts of a run, new ones when it wasn't heard of before."""
+        return self.runs.setdefault(number, RunFacts(run=number))
+
+    @property
+    def last_run(self) -> RunFacts | None:
+        """Return the newest run."""
+        return self.runs[max(self.runs)] if self.runs else None
+
+
+@define
+class PodFacts:
+    """One pod. `stop_requested_at` is when its deletion was seen first."""
+
+    ref: ObjectRef
+    created_at: datetime
+    grace_seconds: int = DEFAULT_GRACE_SECONDS
+    owner: str = ""
+    phase: str = "Pending"
+    reason: str = ""
+    containers: dict[str, ContainerFacts] = field(factory=dict)
+    is_ready: bool = False
+    was_ready: bool = False
+    stop_requested_at: datetime | None = None
+    stop_grace_seconds: int | None = None
+    is_deleted: bool = False
+
+    @property
+    def is_terminal(self) -> bool:
+        """Tell whether nothing more will happen to it."""
+        return self.is_deleted or self.phase in {"Succeeded", "Failed"}
+
+    def container(self, name: str) -> ContainerFacts:
+        """Return the facts of a container, new ones when the manifest didn't name it."""
+        return self.containers.setdefault(name, ContainerFacts(name=name))
+
+    def of_kind(self, kind: ContainerKind) -> tuple[ContainerFacts, ...]:
+        """Return the containers of a kind in spec order."""
+        return tuple(c for c in self.containers.values() if c.kind is kind)
+
+
+@define
+class JobFacts:
+    """One Job: its last status."""
+
+    ref: ObjectRef
+    status: JobStatus | None = None
+    is_deleted: bool = False
+
+    def has(self, condition: str) -> bool:
+        """Tell whether a condition is True."""
+        conditions = () if self.status is None else self.status.conditions
+        return any(c.type == condition and c.status == "True" for c in conditions)
+
+    @property
+    def is_finished(self) -> bool:
+        """Tell whether it is Complete or Failed, or gone."""
+        return self.is_deleted or self.has("Complete") or self.has("Failed")
+
+
+@define
+class Facts:
+    """Everything known of a run so far, pods and Jobs by uid in the order of their creation."""
+
+    pods: dict[str, PodFacts] = field(factory=dict)
+    jobs: dict[str, JobFacts] = field(factory=dict)
+    warnings: list[EventRecord] = field(factory=list)
+
+    def feed(self, entry: Entry) -> None:
+        """Take one entry."""
+        match record := entry.record:
+            case ManifestRecord():
+                self._accepted(record, entry.at)
+            case StatusRecord():
+                _see_status(self._pod(record.ref, entry.at), record, entry.at)
+            case RunRecord():
+                _see_run(self._run(record, entry.at), record, entry.at)
+            case StopRecord():
+                _see_stop(self._run(record, entry.at), record, entry.at)
+            case ProbeRecord(probe="startup", stored="success", changed=True):
+                self._run(record, entry.at).startup_ok_at = entry.at
+            case EffectRecord(seconds=float() | int()):
+                _see_hook(self._run(record, entry.at), record)
+            case EventRecord(type="Warning"):
+                self.warnings.append(record)
+            case JobRecord():
+                self._see_job(record)
+            case DeletedRecord():
+                self._gone(record.ref, entry.at)
+
+    def _pod(self, ref: ObjectRef, at: datetime) -> PodFacts:
+        if ref.uid not in self.pods:
+            self.pods[ref.uid] = PodFacts(ref=ref, created_at=at)
+        return self.pods[ref.uid]
+
+    def _run(self, record: RunRecord | StopRecord | ProbeRecord | EffectRecord, at: datetime) -> RunFacts:
+        if record.container in {"POD", ""}:
+            return RunFacts(run=record.run)  # the sandbox's own process is nobody's run
+        return self._pod(record.ref, at).container(record.container).run(record.run)
+
+    def _accepted(self, record: ManifestRecord, at: datetime) -> None:
+        if record.ref.kind == "Job":
+            self.jobs.setdefault(record.ref.uid, JobFacts(ref=record.ref))
+        if record.ref.kind == "Pod":
+            _read_manifest(self._pod(record.ref, at), record.manifest)
+
+    def _see_job(self, record: JobRecord) -> None:
+        job = self.jobs.setdefault(record.ref.uid, JobFacts(ref=record.ref))
+        job.status = record.status or job.status
+        job.is_deleted = job.is_deleted or record.deleted
+
+    def _gone(self, ref: ObjectRef, at: datetime) -> None:
+        if ref.kind == "Pod":
+            self._pod(ref, at).is_deleted = True
+        elif ref.uid in self.jobs:
+            self.jobs[ref.uid].is_deleted = True
+
+
+def facts_of(entries: Iterable[Entry]) -> Facts:
+    """Return the facts of a whole log."""
+    facts = Facts()
+    for entry in entries:
+        facts.feed(entry)
+    return facts
+
+
+def _see_run(run: RunFacts, record: RunRecord, at: datetime) -> None:
+    if record.what == "start":
+        run.started_at = at
+    else:
+        run.exited_at, run.code = at, record.code
+        run.reason = record.reason or run.reason
+
+
+def _see_stop(run: RunFacts, record: StopRecord, at: datetime) -> None:
+    if record.what == "StopContainer":
+        run.stop_timeout = record.timeout
+    elif record.what == "signal" and not record.own:
+        run.outside_signal = record.signal
+    elif record.what == "signal" and record.signal == "SIGKILL":
+        run.killed_at = run.killed_at or at
+    elif record.what == "signal":
+        run.signalled_at = run.signalled_at or at
+
+
+def _see_hook(run: RunFacts, record: EffectRecord) -> None:
+    match record.call.lower().replace("_", ""):
+        case "prestop":
+            run.pre_stop_seconds = record.seconds
+        case "poststart":
+            run.post_start_seconds = record.seconds
+
+
+def _see_status(pod: PodFacts, record: StatusRecord, at: datetime) -> None:
+    status = record.status
+    pod.phase, pod.reason = status.phase or pod.phase, status.reason or ""
+    pod.is_ready = any(c.type == "Ready" and c.status == "True" for c in status.conditions)
+    pod.was_ready = pod.was_ready or pod.is_ready
+    if record.deleting and pod.stop_requested_at is None:
+        pod.stop_requested_at = at
+    if record.deletion_grace_period_seconds is not None:
+        pod.stop_grace_seconds = record.deletion_grace_period_seconds
+    for container in _statuses(status):
+        _see_container(pod.container(container.name), container)
+
+
+def _statuses(status: PodStatus) -> tuple[ContainerStatus, ...]:
+    return (*status.init_container_statuses, *status.container_statuses, *status.ephemeral_container_statuses)
+
+
+def _see_container(container: ContainerFacts, status: ContainerStatus) -> None:
+    container.restarts = status.restart_count
+    container.is_ready = status.ready
+    container.was_ready = container.was_ready or status.ready
+    waiting = status.state.waiting
+    container.waiting_reason = "" if waiting is None else waiting.reason or ""
+    container.waiting_message = "" if waiting is None else waiting.message or ""
+    for state, run in ((status.state, status.restart_count + 1), (status.last_state, status.restart_count)):
+        if (ended := state.terminated) is not None and run > 0 and run in container.runs:
+            facts = container.runs[run]
+            facts.reason, facts.message = ended.reason or facts.reason, ended.message or facts.message
+            facts.code = ended.exit_code if facts.code is None else facts.code
+
+
+def _read_manifest(pod: PodFacts, manifest: Mapping[str, object]) -> None:
+    spec, metadata = _mapping(manifest.get("spec")), _mapping(manifest.get("metadata"))
+    grace = spec.get("terminationGracePeriodSeconds")
+    pod.grace_seconds = grace if isinstance(grace, int) else DEFAULT_GRACE_SECONDS
+    owners = [_mapping(owner) for owner in _list(metadata.get("ownerReferences"))]
+    pod.owner = next((str(owner.get("uid", "")) for owner in owners if owner.get("controller")), "")
+    for item in _list(spec.get("initContainers")):
+        is_sidecar = _mapping(item).get("restartPolicy") == "Always"
+        _read_container(pod, _mapping(item), ContainerKind.SIDECAR if is_sidecar else ContainerKind.INIT)
+    for item in _list(spec.get("containers")):
+        _read_container(pod, _mapping(item), ContainerKind.MAIN)
+    for item in _list(spec.get("ephemeralContainers")):
+        _read_container(pod, _mapping(item), ContainerKind.EPHEMERAL)
+
+
+def _read_container(pod: PodFacts, item: Mapping[str, object], kind: ContainerKind) -> None:
+    container = pod.container(str(item.get("name", "")))
+    container.kind = kind
+    container.has_startup_probe = "startupProbe" in item
+    container.has_post_start = "postStart" in _mapping(item.get("lifecycle"))
+    limits = _mapping(_mapping(item.get("resources")).get("limits"))
+    container.memory_limit = str(limits.get("memory", ""))
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> list[object] | tuple[object, ...]:
+    return value if isinstance(value, list | tuple) else []

@@ -1,0 +1,154 @@
+"""The one door for lifecycle facts: `Journal.emit`.
+
+A record passes one structlog pipeline (time, number, secrets out) and reaches every renderer: the log file, the
+console, the trace, the summary. So what people see is a projection of what can be replayed. `emit` never awaits, so
+no cancellation can tear a record.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING, Protocol, Self, cast
+
+import attrs
+import structlog
+
+from kubelet_emu.journal.encode import Entry, ref_of, to_line
+from kubelet_emu.journal.records import HeaderRecord, ManifestRecord
+from kubelet_emu.journal.redact import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, MutableMapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from kubelet_emu.journal.records import Record
+
+
+class Sink(Protocol):
+    """A renderer: takes each entry once, in order, and must not fail or wait."""
+
+    def __call__(self, entry: Entry, /) -> None:
+        """Take one entry."""
+
+
+class _Logger(Protocol):
+    def info(self, event: str, *, record: Record) -> None: ...
+
+
+@attrs.frozen
+class _Fanout:
+    """The end of the pipeline: hands an entry to every sink."""
+
+    sinks: tuple[Sink, ...]
+
+    def info(self, entry: Entry) -> None:
+        for sink in self.sinks:
+            sink(entry)
+
+
+@attrs.define(eq=False)
+class Journal:
+    """Stamps, cleans and numbers records and hands them to the sinks.
+
+    `now` is read for a record that has no time of its own.
+    """
+
+    now: Callable[[], datetime]
+    sinks: tuple[Sink, ...] = ()
+    redactor: Redactor = attrs.field(factory=Redactor)
+    _numbers: dict[str, int] = attrs.field(factory=dict, init=False)
+    _log: _Logger = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Build the pipeline."""
+        self._log = cast(
+            "_Logger",
+            structlog.wrap_logger(
+                _Fanout(self.sinks),
+                processors=[self._stamp, self._redact, self._number],
+                wrapper_class=structlog.BoundLogger,
+                context_class=dict,
+            ),
+        )
+
+    def emit(self, record: Record) -> None:
+        """Record a fact, once."""
+        self._log.info(record.kind, record=record)
+
+    def _stamp(self, _logger: object, _method: str, event: MutableMapping[str, object]) -> Mapping[str, object]:
+        record = cast("Record", event["record"])
+        return event if record.at is not None else {**event, "record": attrs.evolve(record, at=self.now())}
+
+    def _redact(self, _logger: object, _method: str, event: MutableMapping[str, object]) -> Mapping[str, object]:
+        record = event["record"]
+        if isinstance(record, ManifestRecord):
+            return {**event, "record": attrs.evolve(record, manifest=self.redactor.redact(record.manifest))}
+        return event
+
+    def _number(
+        self, _logger: object, _method: str, event: MutableMapping[str, object]
+    ) -> tuple[tuple[Entry], dict[str, object]]:
+        record = cast("Record", event["record"])
+        ref = ref_of(record)
+        uid = "" if ref is None else ref.uid
+        n = self._numbers[uid] = self._numbers.get(uid, 0) + 1
+        return (Entry(n=n, record=record),), {}
+
+
+@attrs.define(eq=False)
+class LogFile:
+    """A lifecycle log on disk: JSON lines, mode 0600, one write a line, fsync when it closes.
+
+    A write that fails (disk full) ends the writing, not the run: `on_error` is told once.
+    """
+
+    path: Path
+    epoch: datetime
+    on_error: Callable[[OSError], None]
+    _file: int = attrs.field(default=-1, init=False)
+
+    def __enter__(self) -> Self:
+        """Create the file, or empty it; OSError when that can't be done."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_TRUNC | os.O_CLOEXEC
+        self._file = os.open(self.path, flags, 0o600)
+        if stat.S_ISREG(os.fstat(self._file).st_mode):
+            os.fchmod(self._file, 0o600)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Bring the lines to the disk and close."""
+        if self._file < 0:
+            return
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # a pipe or a terminal has nothing to sync
+                self._fail(error)
+                return
+        os.close(self._file)
+        self._file = -1
+
+    def __call__(self, entry: Entry) -> None:
+        """Write one line."""
+        if self._file < 0:
+            return
+        if isinstance(entry.record, HeaderRecord) and entry.record.epoch is not None:
+            self.epoch = entry.record.epoch
+        try:
+            _write_all(self._file, to_line(entry, self.epoch).encode())
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        file, self._file = self._file, -1
+        os.close(file)
+        self.on_error(error)
+
+
+def _write_all(file: int, data: bytes) -> None:
+    """Write a line; only a full disk or a pipe makes this more than one write."""
+    while data:
+        data = data[os.write(file, data) :]

@@ -1,0 +1,71 @@
+"""Follows container logs into the journal.
+
+One task a run. A run's log is drained to its end before the run may be removed: whoever removes waits for `drained`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import trio
+from attrs import define, field
+
+from kubelet_emu.journal.records import LogRecord, NoteRecord
+from runtime.api import CRIError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kubelet_emu.journal.records import ObjectRef, Record
+    from runtime.api import ContainerID, LogLine, RuntimeService
+
+MAX_LINE_BYTES = 256 * 1024
+
+
+@define(eq=False)
+class LogFollower:
+    """Follows the logs of runs; `emit` gets one LogRecord a line, in the order the container wrote them."""
+
+    runtime: RuntimeService
+    emit: Callable[[Record], None]
+    _done: dict[str, trio.Event] = field(factory=dict, init=False)
+
+    async def follow(self, container_id: ContainerID, ref: ObjectRef, container: str, run: int) -> None:
+        """Emit a run's lines from its first to its last; returns when the log ends. A second call returns at once.
+
+        A container that is gone has no lines; another failure of the runtime becomes a note. Cancellation leaves the
+        rest unread.
+        """
+        if container_id in self._done:
+            return
+        self._done[container_id] = done = trio.Event()
+        try:
+            async with self.runtime.container_logs(container_id, follow=True) as lines:
+                async for line in lines:
+                    self.emit(_record(line, ref, container, run))
+        except NotFoundError:
+            pass
+        except CRIError as error:
+            self.emit(NoteRecord(ref=ref, level="warning", text=f"log of {container} is cut: {error}"))
+        finally:
+            done.set()
+
+    async def drained(self, container_id: ContainerID, timeout_seconds: float) -> bool:
+        """Wait until a run's log was read to its end; False when that took longer. True at once if nobody follows."""
+        done = self._done.get(container_id)
+        if done is None:
+            return True
+        with trio.move_on_after(timeout_seconds):
+            await done.wait()
+        return done.is_set()
+
+
+def _record(line: LogLine, ref: ObjectRef, container: str, run: int) -> LogRecord:
+    return LogRecord(at=line.at, ref=ref, container=container, run=run, line=to_text(line.line), stream=line.stream)
+
+
+def to_text(data: bytes) -> str:
+    """Return what a container wrote as text: bad UTF-8 stays visible, a line beyond the bound is cut with a mark."""
+    kept, cut = data[:MAX_LINE_BYTES], len(data) - MAX_LINE_BYTES
+    text = kept.removesuffix(b"\r").decode(errors="backslashreplace")
+    return text if cut <= 0 else f"{text}… [{cut} more bytes]"

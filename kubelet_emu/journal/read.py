@@ -1,0 +1,94 @@
+"""Reads a lifecycle log back.
+
+A log whose writer was killed ends in a torn line: that is no fault. Any other line that can't be read is named and
+left out; the rest is still returned.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from attrs import define, field, frozen
+
+from kubelet_emu.journal.encode import SCHEMA, decode_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from kubelet_emu.journal.encode import Entry
+
+_START_OF_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@frozen(kw_only=True)
+class LogProblem:
+    """One line that can't be read; lines count from 1."""
+
+    line: int
+    text: str
+
+
+@frozen(kw_only=True)
+class ReadLog:
+    """What a log held; `is_torn` when its last line was cut off."""
+
+    entries: tuple[Entry, ...]
+    problems: tuple[LogProblem, ...] = ()
+    is_torn: bool = False
+
+
+@define
+class _Reader:
+    entries: list[Entry] = field(factory=list)
+    problems: list[LogProblem] = field(factory=list)
+    epoch: datetime = _START_OF_TIME
+
+    def read(self, line: int, text: bytes) -> None:
+        try:
+            self.entries.append(self._decode(text))
+        except ValueError as error:
+            self.problems.append(LogProblem(line=line, text=_explain(error)))
+
+    def _decode(self, text: bytes) -> Entry:
+        data = json.loads(text)
+        if not isinstance(data, Mapping):
+            raise ValueError(f"expected a JSON object, got {type(data).__name__}")  # noqa: TRY004 - bad input, not a bug
+        if data.get("kind") == "header":
+            self._start(data)
+        return decode_entry(data, self.epoch)
+
+    def _start(self, header: Mapping[str, object]) -> None:
+        schema = header.get("schema", 1)
+        if not isinstance(schema, int) or schema > SCHEMA:
+            raise ValueError(f"written with schema {schema!r}, this version reads up to {SCHEMA}")
+        if "epoch" in header:
+            self.epoch = datetime.fromisoformat(str(header["epoch"]))
+
+
+def _explain(error: ValueError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON: {error.msg} at column {error.colno}"
+    return "no UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+def read_lines(lines: Iterable[bytes]) -> ReadLog:
+    """Return the entries of a log's lines in their order."""
+    reader, last, is_complete = _Reader(), 0, True
+    for number, text in enumerate(lines, start=1):
+        if text.strip():
+            reader.read(number, text)
+            last, is_complete = number, text.endswith(b"\n")
+    is_torn = not is_complete and bool(reader.problems) and reader.problems[-1].line == last
+    if is_torn:
+        reader.problems.pop()
+    return ReadLog(entries=tuple(reader.entries), problems=tuple(reader.problems), is_torn=is_torn)
+
+
+def read_log(path: Path) -> ReadLog:
+    """Return the entries of a log file; OSError when it can't be opened."""
+    with path.open("rb") as file:
+        return read_lines(file)

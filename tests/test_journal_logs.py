@@ -1,0 +1,111 @@
+"""Container logs on their way into the journal."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, cast
+
+import pytest
+import trio
+from journal_makers import POD, at
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from kubelet_emu.journal.logs import MAX_LINE_BYTES, LogFollower, to_text
+from kubelet_emu.journal.records import LogRecord, NoteRecord, Record
+from runtime.api import ContainerID, CRIError, LogLine, NotFoundError, RuntimeService
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+MAIN = ContainerID("c1")
+
+
+class Lines:
+    """A runtime that has one log, whose lines a test sends."""
+
+    def __init__(self, error: CRIError | None = None) -> None:
+        """Open the log."""
+        self.error = error
+        self.send, self._receive = trio.open_memory_channel[LogLine](10)
+
+    @asynccontextmanager
+    async def container_logs(self, container_id: ContainerID, *, follow: bool = False) -> AsyncIterator[object]:
+        assert container_id == MAIN
+        assert follow
+        if self.error is not None:
+            raise self.error
+        yield self._receive
+
+
+def follower(lines: Lines) -> tuple[LogFollower, list[Record]]:
+    seen: list[Record] = []
+    return LogFollower(cast("RuntimeService", lines), seen.append), seen
+
+
+def line(text: bytes) -> LogLine:
+    return LogLine(at=at(1), stream="stderr", line=text)
+
+
+async def test_every_line_of_a_run_is_recorded_in_order(autojump_clock: MockClock) -> None:
+    lines = Lines()
+    follow, seen = follower(lines)
+    for text in (b"one", b"two\r"):
+        lines.send.send_nowait(line(text))
+    lines.send.close()
+    await follow.follow(MAIN, POD, "main", 2)
+    assert seen == [
+        LogRecord(at=at(1), ref=POD, container="main", run=2, line="one", stream="stderr"),
+        LogRecord(at=at(1), ref=POD, container="main", run=2, line="two", stream="stderr"),
+    ]
+    await follow.follow(MAIN, POD, "main", 2)
+    assert len(seen) == 2
+
+
+async def test_removal_waits_until_the_log_is_drained(autojump_clock: MockClock) -> None:
+    lines = Lines()
+    follow, seen = follower(lines)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(follow.follow, MAIN, POD, "main", 1)
+        await wait_all_tasks_blocked()
+        lines.send.send_nowait(line(b"late"))
+        lines.send.close()
+        assert await follow.drained(MAIN, 5)
+        assert len(seen) == 1
+
+
+async def test_waiting_for_a_log_is_bounded(autojump_clock: MockClock) -> None:
+    lines = Lines()
+    follow, _ = follower(lines)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(follow.follow, MAIN, POD, "main", 1)
+        await wait_all_tasks_blocked()
+        assert not await follow.drained(MAIN, 5)
+        assert trio.current_time() == 5
+        nursery.cancel_scope.cancel()
+    assert await follow.drained(MAIN, 5)
+    assert await follow.drained(ContainerID("never followed"), 5)
+
+
+async def test_a_container_that_is_gone_has_no_lines(autojump_clock: MockClock) -> None:
+    follow, seen = follower(Lines(NotFoundError("no such container")))
+    await follow.follow(MAIN, POD, "main", 1)
+    assert seen == []
+
+
+async def test_a_log_that_breaks_off_is_told(autojump_clock: MockClock) -> None:
+    follow, seen = follower(Lines(CRIError("connection reset")))
+    await follow.follow(MAIN, POD, "main", 1)
+    assert seen == [NoteRecord(ref=POD, level="warning", text="log of main is cut: connection reset")]
+
+
+TEXTS = {
+    "bytes that are no UTF-8": (b"a\xff", "a\\xff"),
+    "a line end of a terminal": (b"a\r", "a"),
+    "a huge line": (b"x" * (MAX_LINE_BYTES + 3), "x" * MAX_LINE_BYTES + "… [3 more bytes]"),
+}
+
+
+@pytest.mark.parametrize(("data", "expected"), TEXTS.values(), ids=TEXTS.keys())
+def test_bytes_become_text(data: bytes, expected: str) -> None:
+    assert to_text(data) == expected

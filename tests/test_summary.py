@@ -1,0 +1,234 @@
+"""The end summary from records alone."""
+
+from __future__ import annotations
+
+import pytest
+from journal_makers import (
+    POD,
+    accepted,
+    at,
+    container,
+    end,
+    entries,
+    hook,
+    sent,
+    start,
+    startup_ok,
+    status,
+    stop_call,
+    terminated,
+    waiting,
+)
+
+from kubelet_emu.api.batch_v1 import JobCondition, JobStatus
+from kubelet_emu.journal.facts import facts_of
+from kubelet_emu.journal.records import JobRecord, ObjectRef
+from kubelet_emu.journal.summary import summarize
+from kubelet_emu.journal.summary_text import format_summary
+
+SIDECARS = accepted(
+    init=[
+        container("init-1"),
+        container("sidecar-1", sidecar=True),
+        container("init-2"),
+        container("sidecar-2", sidecar=True),
+    ],
+    containers=[container("regular-1")],
+)
+DELETED_POD = [
+    SIDECARS,
+    start(1, "init-1"),
+    end(6, "init-1"),
+    start(6.5, "sidecar-1"),
+    start(7, "init-2"),
+    end(12, "init-2"),
+    start(12.5, "sidecar-2"),
+    start(13, "regular-1"),
+    status(13.5, "Running", ready=True),
+    status(18.2, "Running", ready=True, deleting=True, grace=30),
+    sent(18.2, "regular-1"),
+    end(18.8, "regular-1"),
+    sent(18.8, "sidecar-2"),
+    end(18.9, "sidecar-2"),
+    hook(23.2, "sidecar-1", "preStop", 5.0),
+    sent(23.2, "sidecar-1"),
+    end(23.3, "sidecar-1"),
+    status(23.5, "Succeeded", deleting=True, grace=30),
+]
+
+
+def text_of(*records: object, width: int = 100) -> str:
+    return format_summary(summarize(facts_of(entries(records))), width)  # type: ignore[arg-type]
+
+
+def test_summary_of_a_pod_with_sidecars_that_was_deleted() -> None:
+    assert text_of(*DELETED_POD) == (
+        "web  Succeeded    stop: 5.1 s of 30 s grace, nobody killed\n"
+        "start  init-1 ok 5.0s -> sidecar-1 (no gate) -> init-2 ok 5.0s -> sidecar-2 -> regular-1\n"
+        "stop   regular-1 TERM +0.6s ok -> sidecar-2 ok -> sidecar-1 (preStop 5.0s) ok      order: KEP-753\n"
+    )
+
+
+def test_long_lines_break_before_an_arrow() -> None:
+    assert text_of(*DELETED_POD, width=55) == (
+        "web  Succeeded    stop: 5.1 s of 30 s grace, nobody killed\n"
+        "start  init-1 ok 5.0s -> sidecar-1 (no gate)\n"
+        "       -> init-2 ok 5.0s -> sidecar-2 -> regular-1\n"
+        "stop   regular-1 TERM +0.6s ok -> sidecar-2 ok\n"
+        "       -> sidecar-1 (preStop 5.0s) ok\n"
+        "       order: KEP-753\n"
+    )
+
+
+def test_a_finished_job_stops_its_sidecar() -> None:
+    ref = ObjectRef(namespace="default", name="migrate", uid="job-1", kind="Job")
+    complete = JobStatus(succeeded=1, conditions=(JobCondition(type="Complete", status="True"),))
+    text = text_of(
+        accepted(init=[container("sidecar-1", sidecar=True)], containers=[container("main")]),
+        JobRecord(at=at(0), ref=ref, status=JobStatus(active=1)),
+        start(1, "sidecar-1"),
+        start(2, "main"),
+        end(7, "main"),
+        sent(7.1, "sidecar-1"),
+        end(7.2, "sidecar-1", 143),
+        status(7.5, "Succeeded"),
+        JobRecord(at=at(8), ref=ref, status=complete),
+    )
+    assert text == (
+        "job/migrate  Complete    1 succeeded, 0 failed\n"
+        "web  Succeeded    stop: 0.2 s of 30 s grace, nobody killed\n"
+        "start  sidecar-1 -> main ok 5.0s\n"
+        "stop   sidecar-1 exit 143      order: KEP-753\n"
+        "ended  sidecar-1 exit 143: SIGTERM by kubelet-emu, not caught\n"
+    )
+
+
+GATED = accepted(
+    init=[
+        container("sidecar-1", sidecar=True, startupProbe={}, lifecycle={"postStart": {}}),
+        container("sidecar-2", sidecar=True, startupProbe={}),
+    ],
+    containers=[container("main", lifecycle={"postStart": {}})],
+)
+
+
+def test_gates_say_how_long_they_held() -> None:
+    text = text_of(
+        GATED,
+        start(1, "sidecar-1"),
+        hook(1.2, "sidecar-1", "post_start", 0.2),
+        startup_ok(6.1, "sidecar-1"),
+        start(6.2, "sidecar-2"),
+        status(9, "Pending"),
+    )
+    assert text.splitlines()[1:] == [
+        "start  sidecar-1 (postStart 0.2s, startup probe 5.1s) -> sidecar-2 (startup probe not passed)",
+        "       -> main (not started)",
+    ]
+
+
+ONE = accepted(containers=[container("main", resources={"limits": {"memory": "64Mi"}})], grace=3)
+ENDINGS = {
+    "our SIGKILL after the grace": (
+        [
+            status(5, "Running", deleting=True, grace=3),
+            sent(5, "main"),
+            sent(8, "main", "SIGKILL"),
+            end(8, "main", 137),
+        ],
+        "main exit 137: SIGKILL by kubelet-emu, grace of 3 s was over",
+    ),
+    "a kill outside the pod's stop names the stop call's time": (
+        [stop_call(5, "main", 7), sent(5, "main"), sent(12, "main", "SIGKILL"), end(12, "main", 137)],
+        "main exit 137: SIGKILL by kubelet-emu, grace of 7 s was over",
+    ),
+    "the memory limit": (
+        [end(5, "main", 137, reason="OOMKilled")],
+        "main exit 137: out of memory (limit 64Mi)",
+    ),
+    "a signal from outside": (
+        [sent(5, "main", "SIGKILL", own=False), end(5, "main", 137)],
+        "main exit 137: killed by something outside",
+    ),
+    "137 that nobody here asked for": ([end(5, "main", 137)], "main exit 137: killed by something outside"),
+    "its own error": ([end(5, "main", 1)], "main exited by itself with 1"),
+    "its own crash": ([end(5, "main", 139)], "main exited by itself with 139 (SIGSEGV)"),
+    "a code that is no signal": ([end(5, "main", 161)], "main exited by itself with 161"),
+    "our signal, answered by an error": ([sent(5, "main"), end(6, "main", 3)], "main exit 3 after our stop signal"),
+    "a start that failed": (
+        [
+            end(5, "main", 128, reason="StartError"),
+            status(6, "Failed", terminated("main", 128, "StartError", "no such file")),
+        ],
+        "main could not be started: no such file",
+    ),
+    "a start that failed without a text": (
+        [end(5, "main", 128, reason="StartError")],
+        "main could not be started",
+    ),
+}
+
+
+@pytest.mark.parametrize(("records", "expected"), ENDINGS.values(), ids=ENDINGS.keys())
+def test_who_ended_a_run(records: list[object], expected: str) -> None:
+    assert text_of(ONE, start(1, "main"), *records).splitlines()[-1] == f"ended  {expected}"
+
+
+def test_killed_containers_are_named_first() -> None:
+    records = ENDINGS["our SIGKILL after the grace"][0]
+    assert text_of(ONE, start(1, "main"), *records).splitlines()[0] == (
+        "web  Running    stop: 3.0 s of 3 s grace, killed: main"
+    )
+
+
+def test_runs_are_told_apart_when_there_were_several() -> None:
+    text = text_of(ONE, start(1, "main"), end(2, "main", 1), start(12, "main", run=2), end(13, "main", run=2))
+    assert text.splitlines() == [
+        "web  Pending",
+        "start  main (1 restart) ok 1.0s",
+        "ended  main#1 exited by itself with 1",
+    ]
+
+
+def test_a_container_that_never_started_says_why() -> None:
+    text = text_of(ONE, status(3, "Pending", waiting("main", "ErrImageNeverPull", "not present")))
+    assert text.splitlines()[-1] == "ended  main never started: ErrImageNeverPull: not present"
+
+
+def test_a_pod_that_was_refused_gives_its_reason() -> None:
+    refused = status(0.1, "Failed")
+    refused = type(refused)(at=refused.at, ref=POD, status=type(refused.status)(phase="Failed", reason="OutOfmemory"))
+    assert text_of(ONE, refused).splitlines()[0] == "web  Failed (OutOfmemory)"
+
+
+ORDERS = {
+    "a sidecar before its main": (2.0, 30, "sidecar-1 was stopped before main had ended"),
+    "the grace was over": (30.0, 30, "grace spent"),
+}
+
+
+@pytest.mark.parametrize(("signalled", "grace", "expected"), ORDERS.values(), ids=ORDERS.keys())
+def test_order_of_the_stop_is_judged(signalled: float, grace: int, expected: str) -> None:
+    text = text_of(
+        accepted(init=[container("sidecar-1", sidecar=True)], containers=[container("main")]),
+        start(1, "sidecar-1"),
+        start(1, "main"),
+        status(10, "Running", deleting=True, grace=grace),
+        sent(10, "main"),
+        sent(10 + signalled, "sidecar-1"),
+        end(10 + signalled + 0.1, "sidecar-1"),
+        end(10 + signalled + 0.2, "main"),
+    )
+    assert text.splitlines()[-1].endswith(f"order: {expected}")
+
+
+def test_a_run_without_pods_has_no_summary() -> None:
+    assert text_of() == ""
+
+
+def test_a_suspended_job_is_named() -> None:
+    ref = ObjectRef(namespace="default", name="migrate", uid="job-1", kind="Job")
+    suspended = JobStatus(conditions=(JobCondition(type="Suspended", status="True"),))
+    assert (
+        text_of(JobRecord(at=at(0), ref=ref, status=suspended)) == "job/migrate  Suspended    0 succeeded, 0 failed\n"
+    )

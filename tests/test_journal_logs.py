@@ -38,9 +38,9 @@ class Lines:
         yield self._receive
 
 
-def follower(lines: Lines) -> tuple[LogFollower, list[Record]]:
+def follower(lines: Lines, nursery: trio.Nursery) -> tuple[LogFollower, list[Record]]:
     seen: list[Record] = []
-    return LogFollower(cast("RuntimeService", lines), seen.append), seen
+    return LogFollower(cast("RuntimeService", lines), seen.append, nursery), seen
 
 
 def line(text: bytes) -> LogLine:
@@ -49,53 +49,58 @@ def line(text: bytes) -> LogLine:
 
 async def test_every_line_of_a_run_is_recorded_in_order(autojump_clock: MockClock) -> None:
     lines = Lines()
-    follow, seen = follower(lines)
-    for text in (b"one", b"two\r"):
-        lines.send.send_nowait(line(text))
-    lines.send.close()
-    await follow.follow(MAIN, POD, "main", 2)
+    async with trio.open_nursery() as nursery:
+        follow, seen = follower(lines, nursery)
+        for text in (b"one", b"two\r"):
+            lines.send.send_nowait(line(text))
+        lines.send.close()
+        follow.follow(MAIN, POD, "main", 2)
+        follow.follow(MAIN, POD, "main", 2)
     assert seen == [
         LogRecord(at=at(1), ref=POD, container="main", run=2, line="one", stream="stderr"),
         LogRecord(at=at(1), ref=POD, container="main", run=2, line="two", stream="stderr"),
     ]
-    await follow.follow(MAIN, POD, "main", 2)
-    assert len(seen) == 2
 
 
 async def test_removal_waits_until_the_log_is_drained(autojump_clock: MockClock) -> None:
     lines = Lines()
-    follow, seen = follower(lines)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(follow.follow, MAIN, POD, "main", 1)
+        follow, seen = follower(lines, nursery)
+        follow.follow(MAIN, POD, "main", 1)
         await wait_all_tasks_blocked()
         lines.send.send_nowait(line(b"late"))
         lines.send.close()
-        assert await follow.drained(MAIN, 5)
+        await follow.drained(MAIN)
         assert len(seen) == 1
+        assert trio.current_time() == 0
+        await follow.drained(ContainerID("never followed"))
 
 
 async def test_waiting_for_a_log_is_bounded(autojump_clock: MockClock) -> None:
-    lines = Lines()
-    follow, _ = follower(lines)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(follow.follow, MAIN, POD, "main", 1)
-        await wait_all_tasks_blocked()
-        assert not await follow.drained(MAIN, 5)
+        follow, _ = follower(Lines(), nursery)
+        follow.follow(MAIN, POD, "main", 1)
+        await follow.drained(MAIN)
         assert trio.current_time() == 5
+        await follow.all_drained()
+        assert trio.current_time() == 10
         nursery.cancel_scope.cancel()
-    assert await follow.drained(MAIN, 5)
-    assert await follow.drained(ContainerID("never followed"), 5)
+    await follow.drained(MAIN)
+    await follow.all_drained()
+    assert trio.current_time() == 10
 
 
 async def test_a_container_that_is_gone_has_no_lines(autojump_clock: MockClock) -> None:
-    follow, seen = follower(Lines(NotFoundError("no such container")))
-    await follow.follow(MAIN, POD, "main", 1)
+    async with trio.open_nursery() as nursery:
+        follow, seen = follower(Lines(NotFoundError("no such container")), nursery)
+        follow.follow(MAIN, POD, "main", 1)
     assert seen == []
 
 
 async def test_a_log_that_breaks_off_is_told(autojump_clock: MockClock) -> None:
-    follow, seen = follower(Lines(CRIError("connection reset")))
-    await follow.follow(MAIN, POD, "main", 1)
+    async with trio.open_nursery() as nursery:
+        follow, seen = follower(Lines(CRIError("connection reset")), nursery)
+        follow.follow(MAIN, POD, "main", 1)
     assert seen == [NoteRecord(ref=POD, level="warning", text="log of main is cut: connection reset")]
 
 

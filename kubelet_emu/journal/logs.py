@@ -24,21 +24,29 @@ MAX_LINE_BYTES = 256 * 1024
 
 @define(eq=False)
 class LogFollower:
-    """Follows the logs of runs; `emit` gets one LogRecord a line, in the order the container wrote them."""
+    """Follows the logs of runs in `nursery`; `emit` gets one LogRecord a line, in the order the container wrote them.
+
+    It outlives a kubelet: a restart of that one doesn't cut a log.
+    """
 
     runtime: RuntimeService
     emit: Callable[[Record], None]
-    _done: dict[str, trio.Event] = field(factory=dict, init=False)
+    nursery: trio.Nursery
+    drain_seconds: float = 5.0
+    _done: dict[ContainerID, trio.Event] = field(factory=dict, init=False)
 
-    async def follow(self, container_id: ContainerID, ref: ObjectRef, container: str, run: int) -> None:
-        """Emit a run's lines from its first to its last; returns when the log ends. A second call returns at once.
+    def follow(self, container_id: ContainerID, ref: ObjectRef, container: str, run: int) -> None:
+        """Begin to read the log of a run that has just started; a second call for the same run does nothing."""
+        if container_id not in self._done:
+            self._done[container_id] = trio.Event()
+            self.nursery.start_soon(self._follow, container_id, ref, container, run)
+
+    async def _follow(self, container_id: ContainerID, ref: ObjectRef, container: str, run: int) -> None:
+        """Emit a run's lines from its first to its last.
 
         A container that is gone has no lines; another failure of the runtime becomes a note. Cancellation leaves the
         rest unread.
         """
-        if container_id in self._done:
-            return
-        self._done[container_id] = done = trio.Event()
         try:
             async with self.runtime.container_logs(container_id, follow=True) as lines:
                 async for line in lines:
@@ -48,16 +56,20 @@ class LogFollower:
         except CRIError as error:
             self.emit(NoteRecord(ref=ref, level="warning", text=f"log of {container} is cut: {error}"))
         finally:
-            done.set()
+            self._done[container_id].set()
 
-    async def drained(self, container_id: ContainerID, timeout_seconds: float) -> bool:
-        """Wait until a run's log was read to its end; False when that took longer. True at once if nobody follows."""
+    async def drained(self, container_id: ContainerID) -> None:
+        """Wait until every line of a run that has ended was read, at most `drain_seconds`."""
         done = self._done.get(container_id)
-        if done is None:
-            return True
-        with trio.move_on_after(timeout_seconds):
-            await done.wait()
-        return done.is_set()
+        if done is not None:
+            with trio.move_on_after(self.drain_seconds):
+                await done.wait()
+
+    async def all_drained(self) -> None:
+        """Wait until no log is being read any more, at most `drain_seconds` altogether."""
+        with trio.move_on_after(self.drain_seconds):
+            for done in tuple(self._done.values()):
+                await done.wait()
 
 
 def _record(line: LogLine, ref: ObjectRef, container: str, run: int) -> LogRecord:

@@ -1,0 +1,163 @@
+"""Whether a container that is not running is started again.
+
+Owns the restart decision: pod policy, container policy and rules (KEP-5307), and who asks for a restart of the whole
+pod (KEP-5532). Sidecars are not asked here: they are restarted as long as their pod lives (KEP-753).
+Invariant: a pod that is being deleted starts nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from kubelet_emu.api import reasons
+from runtime.api import ContainerState
+
+if TYPE_CHECKING:
+    from kubelet_emu.api.v1 import Container, ContainerRestartRule, EphemeralContainer, Pod
+    from kubelet_emu.api.v1_status import PodStatus
+    from kubelet_emu.config.features import FeatureGates
+    from kubelet_emu.rules.observed import ObservedPod
+
+    AnyContainer = Container | EphemeralContainer
+
+RestartPolicy = Literal["Always", "OnFailure", "Never"]
+
+ALWAYS: RestartPolicy = "Always"
+ON_FAILURE: RestartPolicy = "OnFailure"
+NEVER: RestartPolicy = "Never"
+RESTART = "Restart"
+RESTART_ALL_CONTAINERS = "RestartAllContainers"
+
+
+def is_restartable_init_container(container: AnyContainer) -> bool:
+    """Tell whether an entry of spec.initContainers is a sidecar (kubelet v1.36 IsRestartableInitContainer, KEP-753)."""
+    return container.restart_policy == ALWAYS
+
+
+def find_matching_container_restart_rule(container: AnyContainer, exit_code: int) -> ContainerRestartRule | None:
+    """Return the first rule whose exit codes match.
+
+    Source: kubelet v1.36 FindMatchingContainerRestartRule (KEP-5307).
+    """
+    for rule in container.restart_policy_rules:
+        if rule.exit_codes is None:
+            continue
+        is_listed = exit_code in rule.exit_codes.values
+        if (rule.exit_codes.operator, is_listed) in {("In", True), ("NotIn", False)}:
+            return rule
+    return None
+
+
+def container_should_restart(container: AnyContainer, pod: Pod, exit_code: int, features: FeatureGates) -> bool:
+    """Tell whether a container that exited with `exit_code` is started again.
+
+    Source: kubelet v1.36 podutil.ContainerShouldRestart (KEP-5307, KEP-5532).
+    """
+    if features.enabled("ContainerRestartRules") and container.restart_policy:
+        rule = find_matching_container_restart_rule(container, exit_code)
+        if rule is not None and rule.action in _restarting_actions(features):
+            return True
+    match effective_restart_policy(container, pod, features):
+        case "OnFailure":
+            return exit_code != 0
+        case "Never":
+            return False
+        case _:
+            return True
+
+
+def _restarting_actions(features: FeatureGates) -> set[str]:
+    if features.enabled("RestartAllContainersOnContainerExits"):
+        return {RESTART, RESTART_ALL_CONTAINERS}
+    return {RESTART}
+
+
+def effective_restart_policy(container: AnyContainer, pod: Pod, features: FeatureGates) -> str:
+    """Return the container's own policy, or else the pod's (kubelet v1.36 podutil, KEP-5307)."""
+    if features.enabled("ContainerRestartRules") and container.restart_policy:
+        return container.restart_policy
+    return pod.spec.restart_policy or ALWAYS
+
+
+def is_container_restartable(container: AnyContainer, pod: Pod, features: FeatureGates) -> bool:
+    """Tell whether the policy lets a container run again at all; rules are not evaluated, there is no exit code.
+
+    Source: kubelet v1.36 podutil.IsContainerRestartable.
+    """
+    return effective_restart_policy(container, pod, features) != NEVER
+
+
+def should_container_be_restarted(
+    container: AnyContainer, pod: Pod, observed: ObservedPod, features: FeatureGates
+) -> bool:
+    """Tell whether a container is to be started in a pod that lives (kubelet v1.36 ShouldContainerBeRestarted)."""
+    if pod.metadata.deletion_timestamp is not None:
+        return False
+    status = observed.find(container.name)
+    if status is None:
+        return True
+    match status.state:
+        case ContainerState.RUNNING:
+            return False
+        case ContainerState.CREATED | ContainerState.UNKNOWN:
+            return True
+        case ContainerState.EXITED:
+            return container_should_restart(container, pod, status.exit_code or 0, features)
+
+
+def all_containers_could_restart(pod: Pod, features: FeatureGates) -> bool:
+    """Tell whether a rule of the pod asks for a restart of all containers.
+
+    Source: kubelet v1.36 podutil.AllContainersCouldRestart (KEP-5532).
+    """
+    if not features.enabled("ContainerRestartRules") or not features.enabled("RestartAllContainersOnContainerExits"):
+        return False
+    containers = (*pod.spec.init_containers, *pod.spec.containers)
+    return any(rule.action == RESTART_ALL_CONTAINERS for c in containers for rule in c.restart_policy_rules)
+
+
+def asks_for_restart_of_all(container: AnyContainer, observed: ObservedPod) -> bool:
+    """Tell whether this container's exit is one that restarts the whole pod.
+
+    The container's restartPolicy is not looked at. Source: kubelet v1.36 ShouldAllContainersRestart (KEP-5532).
+    """
+    status = observed.find(container.name)
+    if status is None or status.state is not ContainerState.EXITED:
+        return False
+    rule = find_matching_container_restart_rule(container, status.exit_code or 0)
+    return rule is not None and rule.action == RESTART_ALL_CONTAINERS
+
+
+def should_all_containers_restart(pod: Pod, observed: ObservedPod, previous_status: PodStatus) -> bool:
+    """Tell whether a restart of all containers has begun or begins with what was seen.
+
+    Source: kubelet v1.36 ShouldAllContainersRestart (KEP-5532).
+    """
+    for condition in previous_status.conditions:
+        if condition.type == reasons.ALL_CONTAINERS_RESTARTING and condition.status == "True":
+            return True
+    containers = (*pod.spec.init_containers, *pod.spec.containers)
+    return any(asks_for_restart_of_all(container, observed) for container in containers)
+
+
+def all_containers_restart_cleaned_up(pod: Pod, observed: ObservedPod) -> bool:
+    """Tell whether no instance of an init, sidecar or main container is left.
+
+    Source: kubelet v1.36 AllContainersRestartCleanedUp (KEP-5532).
+    """
+    containers = (*pod.spec.init_containers, *pod.spec.containers)
+    return all(observed.find(container.name) is None for container in containers)
+
+
+def restarting_all_containers(
+    pod: Pod, observed: ObservedPod, previous_status: PodStatus, features: FeatureGates
+) -> bool:
+    """Tell whether this sync resets the pod's containers: what condition AllContainersRestarting says now.
+
+    Source: kubelet v1.36 GenerateAllContainersRestartingCondition (KEP-5532).
+    """
+    return (
+        all_containers_could_restart(pod, features)
+        and should_all_containers_restart(pod, observed, previous_status)
+        and not all_containers_restart_cleaned_up(pod, observed)
+    )

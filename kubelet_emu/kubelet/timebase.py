@@ -22,6 +22,7 @@ from attrs import define, field
 class Lane(enum.IntEnum):
     """Who goes first at one instant."""
 
+    PROGRAM = -1
     RELIST = 0
     PROBE = 1
     WORKER = 2

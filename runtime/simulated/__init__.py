@@ -1,1 +1,40 @@
-"""The runtime on Trio's clock: no threads, no I/O."""
+"""The simulated runtime: the CRI on Trio's clock."""
+
+from runtime.simulated.faults import FaultPlan
+from runtime.simulated.images import ImageKind, PullFault, SimulatedImage
+from runtime.simulated.latencies import Latencies
+from runtime.simulated.program import (
+    Exec,
+    ExecAnswer,
+    Line,
+    OnSignal,
+    Port,
+    Program,
+    Run,
+    ScriptedProgram,
+    StartFailure,
+    default_program,
+)
+from runtime.simulated.runtime import SimulatedRuntime
+from runtime.simulated.servers import GrpcAnswer, HttpAnswer
+
+__all__ = [
+    "Exec",
+    "ExecAnswer",
+    "FaultPlan",
+    "GrpcAnswer",
+    "HttpAnswer",
+    "ImageKind",
+    "Latencies",
+    "Line",
+    "OnSignal",
+    "Port",
+    "Program",
+    "PullFault",
+    "Run",
+    "ScriptedProgram",
+    "SimulatedImage",
+    "SimulatedRuntime",
+    "StartFailure",
+    "default_program",
+]

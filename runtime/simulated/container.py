@@ -1,0 +1,310 @@
+"""One container: its processes, state, log, memory and end.
+
+States move CREATED -> RUNNING -> EXITED and never back. The container lives as long as its first process; what that
+leaves behind dies with it. It runs as one task of the runtime's nursery.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import trio
+from attrs import define, field
+
+from runtime.api import (
+    ContainerState,
+    ExecResult,
+    ExecStartError,
+    ExecTimeoutError,
+    NamespaceMode,
+    RuntimeEvent,
+    RuntimeEventType,
+    StartError,
+)
+from runtime.simulated import signals
+from runtime.simulated.logs import ContainerLog
+from runtime.simulated.process import PidNamespace, Process
+from runtime.simulated.program import StartFailure
+from runtime.simulated.streams import Buffer, LogFile, NullFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from runtime.api import ContainerConfig, ContainerID, Image
+    from runtime.simulated.commands import Commands
+    from runtime.simulated.machine import Machine
+    from runtime.simulated.network import Listener, Serve
+    from runtime.simulated.process import Main
+    from runtime.simulated.program import Program
+    from runtime.simulated.sandbox import Sandbox
+    from runtime.simulated.tree import Tree
+
+START_ERROR_CODE = 128
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@define(eq=False)
+class Container:
+    """A container of a sandbox."""
+
+    id: ContainerID
+    sandbox: Sandbox
+    config: ContainerConfig
+    image: Image
+    machine: Machine
+    program: Program
+    commands: Commands
+    created_at: datetime
+    pids: PidNamespace
+    stop_signal: int = signals.SIGTERM
+    memory_limit_bytes: int | None = None
+    log: ContainerLog = field(init=False)
+    state: ContainerState = field(default=ContainerState.CREATED, init=False)
+    started_at: datetime | None = field(default=None, init=False)
+    started_seconds: float = field(default=0.0, init=False)
+    finished_at: datetime | None = field(default=None, init=False)
+    exit_code: int | None = field(default=None, init=False)
+    message: str = field(default="", init=False)
+    is_oom: bool = field(default=False, init=False)
+    is_stopping: bool = field(default=False, init=False)
+    is_removed: bool = field(default=False, init=False)
+    ended: trio.Event = field(factory=trio.Event, init=False)
+    processes: dict[int, Process] = field(factory=dict, init=False)
+    first: Process | None = field(default=None, init=False)
+    _nursery: trio.Nursery | None = field(default=None, init=False)
+    _backlog: list[Callable[[trio.Nursery], None]] = field(factory=list, init=False)
+    _tree: Tree | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Open the log."""
+        self.log = ContainerLog(self.machine.now)
+
+    @property
+    def name(self) -> str:
+        """Return the container's name in its pod."""
+        return self.config.metadata.name
+
+    @property
+    def turn_key(self) -> str:
+        """Return the key that orders this container's processes among all others."""
+        meta = self.sandbox.config.metadata
+        return f"{meta.namespace}/{meta.name}/{meta.uid}/{self.name}/{self.config.metadata.attempt:06d}"
+
+    @property
+    def network(self) -> str:
+        """Return the network namespace."""
+        return self.sandbox.network
+
+    @property
+    def tree(self) -> Tree:
+        """Return the container's files, made when they are first needed."""
+        if self._tree is None:
+            self._tree = self.commands.make_tree(self)
+        return self._tree
+
+    @property
+    def reason(self) -> str:
+        """Return why it ended, in containerd's words."""
+        if self.state is not ContainerState.EXITED:
+            return ""
+        if self.started_at is None:
+            return "StartError"
+        if self.is_oom:
+            return "OOMKilled"
+        return "Error" if self.exit_code else "Completed"
+
+    def emit(
+        self, kind: RuntimeEventType, *, exit_code: int | None = None, signal: str = "", own: bool = False
+    ) -> None:
+        """Publish an event of this container."""
+        event = RuntimeEvent(
+            type=kind,
+            at=self.machine.now(),
+            pod_uid=self.sandbox.config.metadata.uid,
+            sandbox_id=self.sandbox.id,
+            container_id=self.id,
+            container_name=self.name,
+            attempt=self.config.metadata.attempt,
+            exit_code=exit_code,
+            signal=signal,
+            own=own,
+        )
+        self.machine.events.publish(event)
+
+    def new_process(self, argv: tuple[str, ...], env: dict[str, str]) -> Process:
+        """Make a process that writes to the log, not running yet."""
+        files = {0: NullFile(), 1: LogFile(self.log, "stdout"), 2: LogFile(self.log, "stderr")}
+        process = Process(self, argv, env, cwd=self.config.working_dir or "/", fds=dict(files))
+        self.processes[process.pid] = process
+        return process
+
+    def start(self, nursery: trio.Nursery) -> None:
+        """Start the first process; StartError when the program says that it can't."""
+        try:
+            main = self.commands.first_main(self)
+        except StartFailure as failure:
+            self._fail_start(str(failure))
+        argv = self.commands.argv_of(self.config, self.image)
+        process = self.new_process(argv, self._environment())
+        self.first = process
+        self.state = ContainerState.RUNNING
+        self.started_at = self.machine.now()
+        self.started_seconds = trio.current_time()
+        self.emit(RuntimeEventType.CONTAINER_STARTED)
+        nursery.start_soon(self._run, process, main, name=f"container {self.turn_key}")
+
+    def _environment(self) -> dict[str, str]:
+        name = self.sandbox.config.hostname or self.sandbox.config.metadata.name
+        return {"PATH": DEFAULT_PATH, "HOSTNAME": name, "HOME": "/root", **self.image.env, **self.config.envs}
+
+    def _fail_start(self, text: str) -> NoReturn:
+        self.state = ContainerState.EXITED
+        self.finished_at = self.machine.now()
+        self.exit_code = START_ERROR_CODE
+        self.message = text
+        self.log.close()
+        self.ended.set()
+        self.emit(RuntimeEventType.CONTAINER_EXITED, exit_code=START_ERROR_CODE)
+        raise StartError(text)
+
+    async def _run(self, process: Process, main: Main) -> None:
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                for begin in self._backlog:
+                    begin(nursery)
+                code = await process.run(main)
+                nursery.cancel_scope.cancel()
+        except BaseExceptionGroup as group:
+            group.add_note(f"in container {self.turn_key}")
+            raise
+        self._end(code)
+
+    def _end(self, code: int) -> None:
+        self._nursery = None
+        for process in tuple(self.processes.values()):
+            self.forget(process)
+        self.machine.network.forget(self)
+        self.state = ContainerState.EXITED
+        self.exit_code = code
+        self.finished_at = self.machine.now()
+        self.log.close()
+        self.emit(RuntimeEventType.CONTAINER_EXITED, exit_code=code)
+        self.ended.set()
+
+    def forget(self, process: Process) -> None:
+        """Take a process out of the tables."""
+        self.processes.pop(process.pid, None)
+        self.pids.processes.pop(process.pid, None)
+
+    def spawn(self, process: Process, main: Main) -> None:
+        """Run a process of this container in a task of its own."""
+        self._begin(lambda nursery: nursery.start_soon(process.run, main))
+
+    def start_service(self, serve: Serve, stream: trio.abc.Stream) -> None:
+        """Answer a connection; the stream is closed with the task."""
+        self._begin(lambda nursery: nursery.start_soon(_serve, serve, stream))
+
+    def _begin(self, begin: Callable[[trio.Nursery], None]) -> None:
+        """Start a task of the container, or keep it until the container's own task has been scheduled."""
+        if self._nursery is not None:
+            begin(self._nursery)
+        elif self.state is ContainerState.RUNNING:
+            self._backlog.append(begin)
+
+    def signal(self, number: int, *, own: bool) -> None:
+        """Send a signal to the first process, from outside."""
+        if self.first is None or self.state is not ContainerState.RUNNING:
+            return
+        self.emit(RuntimeEventType.CONTAINER_SIGNALLED, signal=signals.signal_name(number), own=own)
+        if number != signals.SIGKILL and trio.current_time() == self.started_seconds:
+            self._begin(lambda nursery: nursery.start_soon(self._signal_late, number))
+        else:
+            self.first.send(number)
+
+    async def _signal_late(self, number: int) -> None:
+        """Deliver a signal of the starting instant after the process had the time to install its handlers.
+
+        On a real node a start takes longer than that; in no time at all every first process would ignore the signal.
+        """
+        await self.machine.turn(f"{self.turn_key}/~")
+        if self.first is not None:
+            self.first.send(number)
+
+    async def stop(self, timeout_seconds: float, slow_seconds: float = 0.0) -> None:
+        """Send the stop signal once, wait, and kill at the deadline. Returns when the container is dead.
+
+        Cancellation leaves the container as it is; a later call waits without a second signal, as containerd does.
+        """
+        deadline = trio.current_time() + timeout_seconds
+        if slow_seconds:
+            await trio.sleep(slow_seconds)
+        if timeout_seconds > 0:
+            if not self.is_stopping:
+                self.is_stopping = True
+                self.signal(self.stop_signal, own=True)
+            with trio.move_on_at(deadline):
+                await self.ended.wait()
+        if self.state is ContainerState.RUNNING:
+            self.signal(signals.SIGKILL, own=True)
+            await self.ended.wait()
+
+    async def exec(self, argv: tuple[str, ...], timeout_seconds: float | None) -> ExecResult:
+        """Run a command in the container; ExecStartError, ExecTimeoutError. Cancellation lets the command go on."""
+        if self.state is not ContainerState.RUNNING:
+            state = f"CONTAINER_{self.state.name}"
+            raise ExecStartError(f"failed to exec in container: container is in {state} state")
+        try:
+            main = self.commands.exec_main(self, argv)
+        except StartFailure as failure:
+            raise ExecStartError(f"failed to exec in container: {failure}") from failure
+        first = self.first
+        process = self.new_process(argv, dict(first.env) if first is not None else {})
+        output = (Buffer(), Buffer())
+        process.fds.update({1: output[0], 2: output[1]})
+        self.spawn(process, main)
+        with trio.move_on_after(float("inf") if timeout_seconds is None else timeout_seconds):
+            await process.exited.wait()
+        if process.exit_code is None:
+            process.send(signals.SIGKILL)
+            text = f"failed to exec in container: timeout {timeout_seconds:g}s exceeded: context deadline exceeded"
+            raise ExecTimeoutError(text, bytes(output[0].data + output[1].data))
+        return ExecResult(exit_code=process.exit_code, stdout=bytes(output[0].data), stderr=bytes(output[1].data))
+
+    def listen(self, port: int, listener: Listener) -> None:
+        """Listen on a port of the pod's network; OSError when it is taken."""
+        self.machine.network.listen(self.network, port, listener)
+
+    def unlisten(self, port: int, listener: Listener) -> None:
+        """Close a listening port."""
+        self.machine.network.close(self.network, port, listener)
+
+    async def use_memory(self, process: Process, size: int) -> None:
+        """Set what a process uses, in bytes; over the container's limit the kernel kills it (or the whole container).
+
+        The killed process does not return from this.
+        """
+        process.memory_bytes = size
+        limit = self.memory_limit_bytes or self.machine.memory_bytes
+        if sum(each.memory_bytes for each in self.processes.values()) <= limit:
+            return
+        self.is_oom = True
+        self.emit(RuntimeEventType.CONTAINER_OOM)
+        victim = max(self.processes.values(), key=lambda each: (each.memory_bytes, each.pid))
+        if self.machine.oom_kills_group and self.first is not None:
+            victim = self.first
+        victim.die(signals.SIGKILL)
+        await trio.lowlevel.checkpoint()
+
+    @property
+    def shares_pids(self) -> bool:
+        """Tell whether its processes are numbered in the pod's namespace."""
+        return self.config.security.namespaces.pid is NamespaceMode.POD
+
+
+async def _serve(serve: Serve, stream: trio.abc.Stream) -> None:
+    try:
+        await serve(stream)
+    finally:
+        await trio.aclose_forcefully(stream)

@@ -1,0 +1,73 @@
+"""What one container has written to its standard streams, line by line, and who follows it."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import trio
+from attrs import define, field
+
+from runtime.api import LogLine
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from datetime import datetime
+
+
+@define(eq=False)
+class ContainerLog:
+    """Lines of one container; a line is written when its newline comes, a rest when the container ends."""
+
+    _now: Callable[[], datetime]
+    lines: list[LogLine] = field(factory=list, init=False)
+    is_closed: bool = field(default=False, init=False)
+    _rest: dict[str, bytes] = field(factory=dict, init=False)
+    _changed: trio.Event | None = field(default=None, init=False)
+
+    def write(self, stream: str, data: bytes) -> None:
+        """Append output of `stream` ("stdout" or "stderr")."""
+        if self.is_closed:
+            return
+        *whole, rest = (self._rest.pop(stream, b"") + data).split(b"\n")
+        if rest:
+            self._rest[stream] = rest
+        if whole:
+            at = self._now()
+            self.lines.extend(LogLine(at=at, stream=stream, line=line) for line in whole)
+            self._wake()
+
+    def close(self) -> None:
+        """Write what has no newline yet and end every follower."""
+        at = self._now()
+        self.lines.extend(LogLine(at=at, stream=stream, line=rest) for stream, rest in sorted(self._rest.items()))
+        self._rest.clear()
+        self.is_closed = True
+        self._wake()
+
+    @asynccontextmanager
+    async def open(
+        self, *, follow: bool, tail: int | None, since: datetime | None
+    ) -> AsyncIterator[AsyncIterator[LogLine]]:
+        """Open a reader as RuntimeService.container_logs describes it."""
+        await trio.lowlevel.checkpoint()
+        start = 0 if tail is None else max(0, len(self.lines) - tail)
+        yield self._read(start, since, follow=follow)
+
+    async def _read(self, position: int, since: datetime | None, *, follow: bool) -> AsyncIterator[LogLine]:
+        while True:
+            while position < len(self.lines):
+                line = self.lines[position]
+                position += 1
+                if since is None or line.at >= since:
+                    yield line
+            if not follow or self.is_closed:
+                return
+            if self._changed is None:
+                self._changed = trio.Event()
+            await self._changed.wait()
+
+    def _wake(self) -> None:
+        if self._changed is not None:
+            self._changed.set()
+            self._changed = None

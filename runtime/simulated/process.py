@@ -1,0 +1,185 @@
+"""One simulated process: its arguments, environment, open files, signals and end.
+
+A process is a Trio task of its container that calls a `Main`. A signal that kills cancels the task; one that is caught
+waits in `pending` until the program looks. The first process of a pid namespace ignores what it has no handler for,
+as the kernel has it.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+import trio
+from attrs import define, field
+
+from runtime.simulated import signals
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from runtime.simulated.container import Container
+    from runtime.simulated.streams import OpenFile
+
+    Main = Callable[["Process"], Awaitable[int]]
+    """What a process does; returns its exit code."""
+
+
+class Disposition(enum.Enum):
+    """What a process does about one signal."""
+
+    DEFAULT = "default"
+    IGNORE = "ignore"
+    CATCH = "catch"
+
+
+@define(eq=False)
+class PidNamespace:
+    """Process ids of one container, or of a pod that shares them; there its first process is the sandbox's."""
+
+    is_shared: bool = False
+    processes: dict[int, Process] = field(factory=dict, init=False)
+    _last: int = field(default=0, init=False)
+
+    def add(self, process: Process) -> int:
+        """Give a process its id."""
+        if self.is_shared and self._last == 0:
+            self._last = 1
+        self._last += 1
+        self.processes[self._last] = process
+        return self._last
+
+
+@define(eq=False)
+class Process:
+    """A process of a container."""
+
+    container: Container
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: str = "/"
+    parent: Process | None = None
+    fds: dict[int, OpenFile] = field(factory=dict)
+    dispositions: dict[int, Disposition] = field(factory=dict)
+    memory_bytes: int = 0
+    pid: int = field(default=0, init=False)
+    started_at: float = field(factory=trio.current_time, init=False)
+    pending: list[int] = field(factory=list, init=False)
+    exit_code: int | None = field(default=None, init=False)
+    killed_by: int = field(default=0, init=False)
+    exited: trio.Event = field(factory=trio.Event, init=False)
+    _scope: trio.CancelScope | None = field(default=None, init=False)
+    _woken: trio.Event | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Take a process id."""
+        self.pid = self.container.pids.add(self)
+
+    @property
+    def name(self) -> str:
+        """Return the program's name as `ps` and `pidof` know it."""
+        return self.argv[0].rsplit("/", 1)[-1]
+
+    @property
+    def turn_key(self) -> str:
+        """Return the key that orders this process among all that do something at one instant."""
+        return f"{self.container.turn_key}/{self.pid:06d}"
+
+    def catch(self, number: int, disposition: Disposition = Disposition.CATCH) -> None:
+        """Set what happens on a signal."""
+        self.dispositions[number] = disposition
+
+    def send(self, number: int) -> None:
+        """Deliver a signal. SIGKILL always ends the process; a caught signal becomes pending."""
+        if self.exit_code is not None or number == 0:
+            return
+        disposition = self.dispositions.get(number, Disposition.DEFAULT)
+        if number == signals.SIGKILL:
+            self.die(number)
+        elif disposition is Disposition.CATCH:
+            if number not in self.pending:
+                self.pending.append(number)
+            self._wake()
+        elif disposition is Disposition.DEFAULT and self.pid != 1 and number not in signals.HARMLESS | signals.STOPPING:
+            self.die(number)
+
+    def die(self, number: int) -> None:
+        """End the process as if the signal had killed it."""
+        self.killed_by = self.killed_by or number
+        if self._scope is not None:
+            self._scope.cancel()
+
+    async def run(self, main: Main) -> int:
+        """Run to the end and return the exit code, 128 + n when signal n killed it."""
+        try:
+            with trio.CancelScope() as self._scope:
+                if self.killed_by:
+                    self._scope.cancel()
+                self.exit_code = (await main(self)) & 255
+        finally:
+            self._finish()
+        return self.exit_code
+
+    def _finish(self) -> None:
+        if self.killed_by or self.exit_code is None:
+            self.exit_code = 128 + (self.killed_by or signals.SIGKILL)
+        for file in self.fds.values():
+            file.release()
+        self.fds.clear()
+        self.container.forget(self)
+        self.exited.set()
+        if self.parent is not None:
+            self.parent._wake()  # noqa: SLF001 - one process wakes another
+
+    async def sleep_until(self, deadline: float) -> None:
+        """Sleep, then wait for this process's turn; signals that are caught don't cut it short."""
+        await trio.sleep_until(deadline)
+        await self.container.machine.turn(self.turn_key)
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep for `seconds`, as `sleep_until`."""
+        await self.sleep_until(trio.current_time() + seconds)
+
+    async def wait_signal(self, deadline: float = math.inf) -> int | None:
+        """Return the next caught signal, or None at the deadline (after this process's turn)."""
+        while not self.pending and trio.current_time() < deadline:
+            await self._park(deadline)
+        if not self.pending:
+            await self.container.machine.turn(self.turn_key)
+        return self.pending.pop(0) if self.pending else None
+
+    async def wait_child(self, child: Process) -> int | None:
+        """Wait for a child's exit and return its code, or None as soon as a caught signal is pending."""
+        while child.exit_code is None:
+            if self.pending:
+                return None
+            await self._park(math.inf)
+        return child.exit_code
+
+    async def wait_children(self, children: tuple[Process, ...]) -> Process | None:
+        """Wait until one of `children` has exited and return it, or None as soon as a caught signal is pending."""
+        while not self.pending:
+            for child in children:
+                if child.exit_code is not None:
+                    return child
+            await self._park(math.inf)
+        return None
+
+    async def _park(self, deadline: float) -> None:
+        self._woken = trio.Event()
+        with trio.move_on_at(deadline) if deadline < math.inf else nullcontext():
+            await self._woken.wait()
+        self._woken = None
+
+    def _wake(self) -> None:
+        if self._woken is not None:
+            self._woken.set()
+
+    async def write(self, fd: int, data: bytes) -> None:
+        """Write to a descriptor; OSError when it is closed or can't be written."""
+        file = self.fds.get(fd)
+        if file is None:
+            raise OSError(9, "Bad file descriptor")
+        await file.write(data)

@@ -1,0 +1,50 @@
+"""What the CRI shows of a simulated container."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime.api import ContainerStatus, ContainerSummary
+from runtime.simulated.signals import signal_name
+
+if TYPE_CHECKING:
+    from runtime.simulated.container import Container
+
+
+def summary_of(container: Container) -> ContainerSummary:
+    """Return a container as a list shows it."""
+    config = container.config
+    return ContainerSummary(
+        id=container.id,
+        sandbox_id=container.sandbox.id,
+        metadata=config.metadata,
+        state=container.state,
+        created_at=container.created_at,
+        image_name=config.image_name,
+        labels=config.labels,
+        annotations=config.annotations,
+    )
+
+
+def status_of(container: Container) -> ContainerStatus:
+    """Return a container in full."""
+    config, image = container.config, container.image
+    return ContainerStatus(
+        id=container.id,
+        sandbox_id=container.sandbox.id,
+        metadata=config.metadata,
+        state=container.state,
+        created_at=container.created_at,
+        started_at=container.started_at,
+        finished_at=container.finished_at,
+        exit_code=container.exit_code,
+        reason=container.reason,
+        message=container.message,
+        image_name=config.image_name,
+        image_ref=image.repo_digests[0] if image.repo_digests else image.id,
+        image_id=image.id,
+        labels=config.labels,
+        annotations=config.annotations,
+        pid=container.first.pid if container.first is not None and container.exit_code is None else None,
+        stop_signal=signal_name(container.stop_signal),
+    )

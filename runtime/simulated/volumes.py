@@ -1,0 +1,79 @@
+"""Volumes of pods as trees in memory."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from runtime.api import NotFoundError, VolumeHandle
+from runtime.simulated.tree import Budget, Directory, File, Symlink, Tree, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runtime.api import VolumeConfig, VolumeFile
+
+
+@define(eq=False)
+class Volume:
+    """One volume: its configuration and its tree."""
+
+    config: VolumeConfig
+    tree: Tree
+
+
+@define(eq=False)
+class VolumeStore:
+    """All volumes, by handle."""
+
+    _clock: Callable[[], float]
+    _volumes: dict[VolumeHandle, Volume] = field(factory=dict, init=False)
+
+    def create(self, config: VolumeConfig) -> VolumeHandle:
+        """Make a volume, or return the one that exists for this pod and name."""
+        handle = VolumeHandle(f"{config.pod_uid}/{config.name}")
+        if handle not in self._volumes:
+            limit = config.size_limit_bytes if config.medium == "Memory" else None
+            root = Directory(mode=config.mode, gid=config.gid or 0, mtime=self._clock(), budget=Budget(limit))
+            self._volumes[handle] = Volume(config, Tree(root, self._clock))
+        return handle
+
+    def tree(self, handle: VolumeHandle) -> Tree:
+        """Return a volume's tree; NotFoundError."""
+        if handle not in self._volumes:
+            raise NotFoundError(f"no such volume: {handle}")
+        return self._volumes[handle].tree
+
+    def write(self, handle: VolumeHandle, files: Mapping[str, VolumeFile], remove: tuple[str, ...]) -> None:
+        """Put files into a volume in the order given, each in the place of what was there, then take paths out."""
+        volume = self.tree(handle)
+        for path, file in files.items():
+            folder = posixpath.dirname(path)
+            if folder:
+                volume.make_directories(folder)
+            node: File | Symlink
+            if file.target is None:
+                node = File(bytearray(file.data), file.mode, file.uid or 0, file.gid or 0)
+            else:
+                node = Symlink(file.target, uid=file.uid or 0, gid=file.gid or 0)
+            volume.put(path, node)
+        for path in remove:
+            if volume.get(path, follow=False) is not None:
+                volume.detach(volume.find(path, follow=False))
+
+    def read(self, handle: VolumeHandle, path: str, last_bytes: int) -> bytes:
+        """Return the end of a file, empty when there is none."""
+        node = plain(self.tree(handle).get(path))
+        if not isinstance(node, File) or last_bytes <= 0:
+            return b""
+        return bytes(node.data[-last_bytes:])
+
+    def remove(self, handle: VolumeHandle) -> None:
+        """Forget a volume; containers that have it mounted keep its tree."""
+        self._volumes.pop(handle, None)
+
+    def all(self) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
+        """Return every volume with its configuration."""
+        return tuple((handle, volume.config) for handle, volume in sorted(self._volumes.items()))

@@ -1,0 +1,167 @@
+"""The runs of one container, from all that a trace tells of them.
+
+The runtime's own records are exact and, where there are any, alone say what ran. Else a start is the first log line or the
+first status that shows it, and an exit lies between the run's last log line and the status that shows it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from kubelet_emu.scenarios.trace import (
+    CANNOT_RUN,
+    EXIT_SLACK_SECONDS,
+    STATUS_SLACK_SECONDS,
+    Run,
+    interval,
+    number_of,
+    time_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kubelet_emu.scenarios.trace import RawRecord, Trace
+
+_NUMBER = re.compile(r"-?\d+$")
+
+
+@define(eq=False)
+class _Evidence:
+    """What was found of the runs of one container."""
+
+    runs: dict[int, Run] = field(factory=dict)
+    exact: dict[tuple[int, str], float] = field(factory=dict)
+    first_line: dict[int, RawRecord] = field(factory=dict)
+    last_line: dict[int, RawRecord] = field(factory=dict)
+    start_seen: dict[int, float] = field(factory=dict)
+    exit_seen: dict[int, float] = field(factory=dict)
+
+    def run(self, n: int) -> Run:
+        return self.runs.setdefault(n, Run(n))
+
+    def ended(self, n: int, at: float, state: str | None = None) -> None:
+        """Note that a status shows run `n` as over; its state tells code and reason."""
+        if n < 1:
+            return
+        run = self.run(n)
+        self.exit_seen.setdefault(n, at)
+        if not state or not state.startswith("terminated:"):
+            return
+        _, reason, code = [*state.split(":"), "", ""][:3]
+        if run.code is None and _NUMBER.match(code):
+            run.code = int(code)
+        if run.reason is None and run.code == int(code or 0):
+            run.reason = reason
+
+
+def runs_of(trace: Trace, name: str, pod: str) -> Mapping[int, Run]:
+    """Return the runs of a container of one pod by number, in order."""
+    found = _Evidence()
+    _read_runs(found, trace, name, pod)
+    _read_log(found, trace, name, pod)
+    for at, status in trace.container_statuses(name, pod):
+        _read_status(found, at, status)
+    _read_events(found, trace, name, pod)
+    if trace.is_exact:
+        _keep_what_ran(found)
+    for n, run in found.runs.items():
+        _place(found, n, run, f"{name}#{n}")
+    return {n: found.runs[n] for n in sorted(found.runs)}
+
+
+def _read_runs(found: _Evidence, trace: Trace, name: str, pod: str) -> None:
+    """Read the runtime's records; two starts under one number are two runs."""
+    latest = 0
+    for record in trace.of_kind("run", pod):
+        if record.get("container") != name:
+            continue
+        given = number_of(record["run"])
+        if record["what"] == "start":
+            latest = given if given > latest else latest + 1
+        n = latest if latest and given <= latest else given
+        run = found.run(n)
+        found.exact.setdefault((n, str(record["what"])), time_of(record))
+        if record["what"] == "exit":
+            code = record.get("code")
+            run.code = None if code is None else number_of(code)
+            run.reason = str(record["reason"]) if record.get("reason") else None
+
+
+def _read_log(found: _Evidence, trace: Trace, name: str, pod: str) -> None:
+    for record in trace.of_kind("log", pod):
+        if record.get("container") == name:
+            n = number_of(record.get("run", 1))
+            found.run(n)
+            found.first_line.setdefault(n, record)
+            found.last_line[n] = record
+
+
+def _read_status(found: _Evidence, at: float, status: Mapping[str, object]) -> None:
+    state, count = str(status.get("state") or ""), number_of(status.get("restartCount"))
+    last_state = str(status["lastState"]) if status.get("lastState") else None
+    if state.startswith("waiting"):
+        if last_state or state == "waiting:CrashLoopBackOff":
+            found.ended(count + 1, at, last_state)
+        for n in range(1, count + 1):
+            found.ended(n, at)
+        return
+    if state.startswith("running"):
+        found.run(count + 1)
+        found.start_seen.setdefault(count + 1, at)
+    elif state.startswith("terminated"):
+        if state.split(":")[1] not in {*CANNOT_RUN, "ContainerStatusUnknown"}:
+            found.start_seen.setdefault(count + 1, at)
+        found.ended(count + 1, at, state)
+    else:
+        return
+    for n in range(1, count + 1):
+        found.ended(n, at, last_state if n == count else None)
+
+
+def _read_events(found: _Evidence, trace: Trace, name: str, pod: str) -> None:
+    started = [r for r in trace.of_kind("event", pod) if r.get("container") == name and r.get("reason") == "Started"]
+    for nth, record in enumerate(started, 1):
+        n = max(nth, number_of(record.get("count") or 1))
+        if n in found.runs or n not in found.start_seen:
+            found.start_seen[n] = min(found.start_seen.get(n, math.inf), time_of(record))
+            found.run(n)
+
+
+def _keep_what_ran(found: _Evidence) -> None:
+    """Drop what only a status claims; a process that could not be started has an end all the same."""
+    ran = {n for n, _ in found.exact} | set(found.first_line)
+    found.start_seen = {n: at for n, at in found.start_seen.items() if n in ran}
+    found.exit_seen = {n: at for n, at in found.exit_seen.items() if n in ran or found.runs[n].reason in CANNOT_RUN}
+    found.runs = {n: run for n, run in found.runs.items() if n in ran or n in found.exit_seen}
+
+
+def _place(found: _Evidence, n: int, run: Run, label: str) -> None:
+    """Say when a run began and ended, as exactly as the trace allows."""
+    started, exited = f"{label} started", f"{label} exited"
+    if (n, "start") in found.exact:
+        run.started = interval(found.exact[n, "start"], found.exact[n, "start"], started)
+    elif n in found.first_line:
+        at = time_of(found.first_line[n])
+        run.started = interval(at, at, started)
+    elif n in found.start_seen:
+        run.started = interval(found.start_seen[n] - STATUS_SLACK_SECONDS, found.start_seen[n], started)
+    if (n, "exit") in found.exact:
+        run.exited = interval(found.exact[n, "exit"], found.exact[n, "exit"], exited)
+    elif n in found.exit_seen:
+        run.exited = interval(*_exit_bounds(found, n), exited)
+
+
+def _exit_bounds(found: _Evidence, n: int) -> tuple[float, float]:
+    high, last = found.exit_seen[n], found.last_line.get(n)
+    if n + 1 in found.first_line:
+        high = min(high, time_of(found.first_line[n + 1]))
+    if last is None:
+        return high - EXIT_SLACK_SECONDS, high
+    if "Exiting" in str(last["line"]):
+        return time_of(last), time_of(last)
+    return max(high - EXIT_SLACK_SECONDS, min(time_of(last), high)), high

@@ -1,0 +1,1 @@
+"""The Job controller's decisions: values in, values out."""

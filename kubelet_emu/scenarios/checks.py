@@ -1,6 +1,7 @@
 """Whether expectations hold in a trace, and which moments or values decided it.
 
-An order or a gap holds when some point of the intervals satisfies it: what a trace can't tell apart is not held against it.
+An order or a gap holds when some point of the intervals satisfies it: what a trace can't tell apart is not held
+against it.
 """
 
 from __future__ import annotations

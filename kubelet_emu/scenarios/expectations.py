@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 from functools import cache
 from importlib.resources import files
+from typing import cast
 
 from attrs import evolve, frozen
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
@@ -52,7 +53,7 @@ class ExpectationError(Exception):
 
 @frozen(kw_only=True)
 class Subject:
-    """Who is meant. `pod` is a name, "@k" or "*"; `name` a container, "*", pod, job or step; `n` "3", "last" or None."""
+    """Who is meant: `pod` is a name, "@k" or "*"; `name` a container, "*", pod, job or step; `n` "3", "last", None."""
 
     pod: str = "*"
     name: str
@@ -178,7 +179,7 @@ def parse_expectation(text: str) -> Expectation:
         column = error.column if error.column and error.column > 0 else len(stripped) + 1
         raise ExpectationError(stripped, column, "this can't be read here") from None
     try:
-        expectation: Expectation = _Builder(stripped, visit_tokens=False).transform(tree)
+        expectation = cast("Expectation", _Builder(stripped, visit_tokens=False).transform(tree))
     except VisitError as error:
         raise error.orig_exc from None
     return expectation

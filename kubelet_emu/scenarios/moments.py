@@ -241,6 +241,7 @@ def _container_changes(trace: Trace, pod: str, name: str, moment: MomentExpressi
         run = number_of(status.get("restartCount")) + 1
         ready = bool(status.get("ready"))
         state, last_state = str(status.get("state") or ""), str(status.get("lastState") or "")
+        now: tuple[object, int]
         match moment.verb:
             case "ready":
                 now, is_hit = (ready, run), ready

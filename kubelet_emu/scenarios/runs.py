@@ -1,7 +1,7 @@
 """The runs of one container, from all that a trace tells of them.
 
-The runtime's own records are exact and, where there are any, alone say what ran. Else a start is the first log line or the
-first status that shows it, and an exit lies between the run's last log line and the status that shows it.
+The runtime's own records are exact and, where there are any, alone say what ran. Else a start is the first log line or
+the first status that shows it, and an exit lies between the run's last log line and the status that shows it.
 """
 
 from __future__ import annotations

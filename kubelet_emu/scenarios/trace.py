@@ -6,7 +6,6 @@ moment is an interval, since some facts are known only a little after they happe
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, cast
 
 from attrs import define, field, frozen
@@ -64,7 +63,7 @@ class Trace:
     records: Sequence[RawRecord]
     pods: tuple[str, ...] = ()
     is_exact: bool = False
-    _runs: dict[tuple[str, str], dict[int, Run]] = field(factory=dict, init=False)
+    _runs: dict[tuple[str, str], Mapping[int, Run]] = field(factory=dict, init=False)
 
     @classmethod
     def of(cls, records: Iterable[Mapping[str, object]]) -> Trace:
@@ -203,6 +202,3 @@ def _normalised_status(record: RawRecord) -> RawRecord:
         new["conditionReasons"] = {key: pair[0] for key, pair in pairs.items()}
         new["conditionMessages"] = {key: pair[1] for key, pair in pairs.items()}
     return new
-
-
-INFINITY = math.inf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from kubelet_emu.scenarios.moments import occurrences
 from kubelet_emu.scenarios.trace import MissingError, containers_of, mapping_of, number_of, time_of
@@ -154,9 +154,7 @@ def _container_status(trace: Trace, pod: str, name: str, record: RawRecord | Non
     if record is not None:
         found = containers_of(record).get(name)
     else:
-        found = None
-        for _, found in trace.container_statuses(name, pod):
-            pass
+        found = next(iter([status for _, status in trace.container_statuses(name, pod)][-1:]), None)
     if found is None:
         raise MissingError(f"no status of {name}")
-    return cast("Mapping[str, object]", found)
+    return found

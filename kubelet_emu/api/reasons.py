@@ -408,7 +408,7 @@ FQDN_TOO_LONG = (
 )
 MISSING_CLUSTER_DNS = "MissingClusterDNS"
 CLUSTER_DNS_NOT_CONFIGURED = (
-    'pod: {pod}. kubelet does not have ClusterDNS IP configured and cannot create Pod using "{policy}" policy.'
+    'pod: {pod}. kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy.'
     ' Falling back to "Default" policy.'
 )
 DNS_CONFIG_FORMING = "DNSConfigForming"

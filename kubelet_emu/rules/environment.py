@@ -6,7 +6,6 @@ wait with CreateContainerConfigError. Source: kubelet v1.36 pkg/kubelet/kubelet_
 
 from __future__ import annotations
 
-from collections import ChainMap
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -91,7 +90,7 @@ def make_environment(pod: Pod, container: AnyContainer, sources: EnvironmentSour
         result.update(_env_from(source, sources))
     for entry in container.env:
         if entry.value:
-            result[entry.name] = expand(entry.value, ChainMap(result, services).get)
+            result[entry.name] = expand(entry.value, result, services)
         elif entry.value_from is None:
             result[entry.name] = ""
         else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -73,42 +74,58 @@ def convert(item: Scalar, value: PlainValue) -> object:
     """Return the field's value; UnfitError if it doesn't fit. Nothing (null) in a list or map is the zero value."""
     if value is None:
         return _ZEROS.get(item)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(value, str):
+        return _convert_text(item, value)
+    if not isinstance(value, bool):
+        return _convert_number(item, value)
+    if item is not Scalar.BOOL:
+        raise _unfit(item, value)
+    return value
+
+
+def _convert_text(item: Scalar, value: str) -> object:
     match item:
-        case Scalar.STRING if isinstance(value, str):
+        case Scalar.STRING | Scalar.INT_OR_STRING:
             return value
-        case Scalar.BOOL if isinstance(value, bool):
-            return value
-        case Scalar.INT | Scalar.LONG if is_number:
-            return _whole(item, value)
-        case Scalar.FLOAT if is_number:
-            return value
-        case Scalar.QUANTITY if is_number or isinstance(value, str):
-            return _quantity(value if isinstance(value, str) else _number_text(value))
-        case Scalar.INT_OR_STRING if isinstance(value, str):
-            return value
-        case Scalar.INT_OR_STRING if is_number:
-            return _whole(Scalar.INT, value)
-        case Scalar.BYTES if isinstance(value, str):
+        case Scalar.QUANTITY:
+            return _quantity(value)
+        case Scalar.BYTES:
             return _bytes(value)
-        case Scalar.TIME if isinstance(value, str):
+        case Scalar.TIME:
             return _time(value)
         case _:
-            raise UnfitError(f"{{shown}}, but {words(item)} is needed", _mismatch(go_kind(value)))
+            raise _unfit(item, value)
+
+
+def _convert_number(item: Scalar, value: float) -> object:
+    match item:
+        case Scalar.INT | Scalar.LONG:
+            return _whole(item, value)
+        case Scalar.INT_OR_STRING:
+            return _whole(Scalar.INT, value)
+        case Scalar.QUANTITY:
+            return _quantity(_number_text(value))
+        case Scalar.FLOAT:
+            return value
+        case _:
+            raise _unfit(item, value)
+
+
+def _unfit(item: Scalar, value: PlainValue) -> UnfitError:
+    return UnfitError(f"{{shown}}, but {words(item)} is needed", _mismatch(go_kind(value)))
 
 
 def _mismatch(given: str) -> str:
     return f"json: cannot unmarshal {given} into Go struct field {{field}} of type {{type}}"
 
 
-def _number_text(value: object) -> str:
-    assert isinstance(value, int | float)  # noqa: S101 - for the type checker
-    if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN alone differs from itself
-        raise UnfitError("{shown} is not a number that JSON has", f"json: unsupported value: {value}")
+def _number_text(value: float) -> str:
+    if not math.isfinite(value):
+        raise UnfitError("{shown}, which JSON does not have", f"json: unsupported value: {value}")
     return json_number(value)
 
 
-def _whole(item: Scalar, value: object) -> int:
+def _whole(item: Scalar, value: float) -> int:
     text = _number_text(value)
     number = int(text) if text.lstrip("-").isdigit() else None
     if number is None:

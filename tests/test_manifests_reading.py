@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,7 +135,7 @@ FAULTS = [
     ("a value in a value", POD.replace("name: p", "name: a: b"), 4, "Syntax", "check the indentation"),
     ("no alias", POD.replace("name: p", "name: *x"), 4, "Syntax", "no anchor"),
     ("a key that is a list", POD + "  [a]: b\n", 9, "Syntax", "a key must be text"),
-    ("an empty key", POD + "  : b\n", 9, "Syntax", "a key is missing before the colon"),
+    ("an empty key", POD.replace("name: p", "~: p"), 4, "Syntax", "a key is missing before the colon"),
     ("a merge of text", POD + "  <<: b\n", 9, "Syntax", "must be a mapping"),
     ("nothing", "# nothing\n---\n", 1, "Empty", "no document"),
     ("a control character", POD.replace("name: p", "name: \x07"), 4, "Syntax", "a control character"),
@@ -229,7 +230,7 @@ def test_binary_data_is_decoded() -> None:
 
 
 def test_json_with_tabs_and_surrogate_pairs_is_read() -> None:
-    text = '{\n\t"apiVersion": "v1",\n\t"kind": "ConfigMap",\n\t"metadata": {"name": "m"},\n\t"data": {"k": "\\ud83d\\ude00\\/"}\n}'
+    text = '{\n"apiVersion": "v1",\n\t"kind": "ConfigMap",\n\t"metadata": {},\n\t"data": {"k": "\\ud83d\\ude00\\/"}\n}'
 
     config_map: ConfigMap = manifests.load_text(text).objects[0].object  # type: ignore[assignment]
 
@@ -269,7 +270,7 @@ def test_a_byte_that_is_not_utf_8_is_placed(tmp_path: Path) -> None:
 
     (problem,) = manifests.load([str(path)]).problems
 
-    assert (problem.line, problem.column, problem.type) == (9, 13, "Encoding")
+    assert (problem.line, problem.column, problem.type) == (9, 12, "Encoding")
 
 
 BOMB = (
@@ -279,9 +280,7 @@ BOMB = (
 
 def test_an_alias_bomb_is_refused_quickly() -> None:
     names = "abcdefghij"
-    lines = [
-        f"      {new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in zip(names, names[1:], strict=False)
-    ]
+    lines = [f"      {new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in pairwise(names)]
     start = time.perf_counter()
 
     assert [kind for _, kind, _ in told(BOMB + "".join(lines))] == ["Too much"]

@@ -72,14 +72,14 @@ def load(paths: Sequence[str], *, strict: bool = False, stdin: BinaryIO | None =
             loading.read_bytes(STDIN, (stdin or sys.stdin.buffer).read(MOST_BYTES + 1))
         else:
             loading.read_path(Path(path))
-    return LoadResult(objects=tuple(loading.objects), problems=tuple(loading.problems), sources=loading.sources)
+    return loading.result()
 
 
 def load_text(text: str, *, file: str = "manifest.yaml", strict: bool = False) -> LoadResult:
     """Read manifests from text; `file` is the name that problems show."""
     loading = _Loading(strict=strict)
     loading.read_bytes(file, text.encode("utf-8", "surrogatepass"))
-    return LoadResult(objects=tuple(loading.objects), problems=tuple(loading.problems), sources=loading.sources)
+    return loading.result()
 
 
 @define
@@ -90,6 +90,12 @@ class _Loading:
     objects: list[Loaded] = field(factory=list)
     problems: list[Problem] = field(factory=list)
     sources: dict[str, str] = field(factory=dict)
+
+    def result(self) -> LoadResult:
+        """Return what was read, the problems of each file in the order of its lines."""
+        order = {problem.file: rank for rank, problem in reversed(list(enumerate(self.problems)))}
+        problems = sorted(self.problems, key=lambda each: (order[each.file], each.line, each.column))
+        return LoadResult(objects=tuple(self.objects), problems=tuple(problems), sources=self.sources)
 
     def read_path(self, path: Path) -> None:
         try:

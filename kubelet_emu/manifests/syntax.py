@@ -62,6 +62,8 @@ def _problem(document: Document, row: int, column: int, type_: str, words: tuple
 
 def _place(text: str, error: Exception) -> tuple[int, int]:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    if getattr(error, "problem", "") == "found unexpected end of stream":
+        mark = getattr(error, "context_mark", None) or mark
     if mark is not None:
         return mark.line, mark.column
     position = getattr(error, "position", 0) or 0

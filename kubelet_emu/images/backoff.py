@@ -7,34 +7,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import define, field, frozen
+from attrs import define, field
+
+from kubelet_emu.rules.backoff import Backoff
 
 if TYPE_CHECKING:
     from datetime import datetime
 
 
-@frozen
-class _Failure:
-    delay_seconds: float
-    failed_at: datetime
-
-
 @define(kw_only=True)
 class PullBackoff:
-    """Delays after failures of one key: initial, doubled, capped, forgotten after twice the cap without a failure.
+    """Delays after failed pulls of one key, each counted from its failure.
 
-    A success doesn't reset a key, it only drops those that are forgotten anyway.
+    A success doesn't reset a key, it only drops those that are over anyway.
     """
 
-    initial_seconds: float = 10.0
-    max_seconds: float = 300.0
-    _failures: dict[str, _Failure] = field(factory=dict, init=False)
+    delays: Backoff = field(factory=Backoff)
     _errors: dict[str, str] = field(factory=dict, init=False)
 
     def is_in_backoff(self, key: str, now: datetime) -> bool:
-        """Tell whether a pull is refused at `now`."""
-        failure = self._live(key, now)
-        return failure is not None and (now - failure.failed_at).total_seconds() < failure.delay_seconds
+        """Tell whether a pull is refused at `now` (IsInBackOffSinceUpdate)."""
+        entry = self.delays.entries.get(key)
+        return entry is not None and self.delays.refused_until(key, entry.updated_at, now) is not None
 
     def last_error(self, key: str) -> str:
         """Return `KIND: MESSAGE` of the last failure, empty when none is known."""
@@ -42,9 +36,7 @@ class PullBackoff:
 
     def failed(self, key: str, now: datetime, error: str) -> None:
         """Count a failure at `now`."""
-        failure = self._live(key, now)
-        delay = self.initial_seconds if failure is None else min(failure.delay_seconds * 2, self.max_seconds)
-        self._failures[key] = _Failure(delay, now)
+        self.delays = self.delays.next(key, now, now)
         self._errors[key] = error
 
     def succeeded(self, key: str, now: datetime) -> None:
@@ -54,10 +46,4 @@ class PullBackoff:
 
     def collect_garbage(self, now: datetime) -> None:
         """Drop the keys that no longer count."""
-        self._failures = {key: failure for key, failure in self._failures.items() if self._live(key, now)}
-
-    def _live(self, key: str, now: datetime) -> _Failure | None:
-        failure = self._failures.get(key)
-        if failure is None or (now - failure.failed_at).total_seconds() > 2 * self.max_seconds:
-            return None
-        return failure
+        self.delays = self.delays.collect_garbage(now)

@@ -1,0 +1,171 @@
+"""The only place that calls the Docker SDK: in threads, within limits, with errors of `runtime.api`.
+
+A client of the SDK is used by one thread at a time (it is not promised to be thread-safe), so clients wait in a pool.
+Writes (create, start, kill, remove) run to their end even when the caller is cancelled, so that nothing is made
+behind its back; reads are left behind at once, and their thread ends with the call's own timeout.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import docker
+import docker.errors
+import docker.tls
+import requests
+import trio
+import urllib3
+from attrs import define, field
+
+from runtime.api import RuntimeUnavailableError
+from runtime.docker import errors
+from runtime.docker.http import EngineHTTP, unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runtime.docker.endpoint import Endpoint
+
+MINIMUM_API = (1, 41)
+MAXIMUM_OPERATIONS = 4
+READ_THREADS = 8
+READ_TIMEOUT_SECONDS = 15.0
+WRITE_TIMEOUT_SECONDS = 120.0
+
+_T = TypeVar("_T")
+Client = Any  # docker.APIClient: its methods carry no types
+
+
+class Kind(enum.Enum):
+    """What a call does to the engine: reads can be given up at any moment, writes can't."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+@define(eq=False)
+class Bridge:
+    """Calls to one engine. `operations` bounds writes, `execs` bounds commands in containers."""
+
+    endpoint: Endpoint
+    engine_operations: int | None = None
+    exec_operations: int = 3
+    http: EngineHTTP = field(init=False)
+    operations: trio.CapacityLimiter = field(init=False)
+    execs: trio.CapacityLimiter = field(init=False)
+    _reads: trio.CapacityLimiter = field(init=False)
+    _idle: list[Client] = field(factory=list, init=False)
+    _version: str = field(default="auto", init=False)
+    _is_closed: bool = field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Make the limiters; the number of operations is known once the engine has answered."""
+        self.http = EngineHTTP(self.endpoint)
+        self.operations = trio.CapacityLimiter(self.engine_operations or 1)
+        self.execs = trio.CapacityLimiter(self.exec_operations)
+        self._reads = trio.CapacityLimiter(READ_THREADS)
+
+    async def open(self) -> dict[str, Any]:
+        """Ask the engine for its version and size and return its `info`; RuntimeUnavailableError."""
+        version = await self.read(lambda client: client.version(api_version=False))
+        served = str(version.get("ApiVersion", "0.0"))
+        if tuple(int(part) for part in served.split(".")) < MINIMUM_API:
+            wanted = ".".join(map(str, MINIMUM_API))
+            raise RuntimeUnavailableError(
+                f"the Docker engine at {self.endpoint.url} speaks API {served}, and {wanted} or later is needed"
+            )
+        self._version = self.http.api_version = served
+        info: dict[str, Any] = await self.read(lambda client: client.info())
+        if self.engine_operations is None:
+            self.operations.total_tokens = max(1, min(int(info.get("NCPU") or 1), MAXIMUM_OPERATIONS))
+        return info
+
+    def close(self) -> None:
+        """Close the idle clients; those in use close themselves when their call ends."""
+        self._is_closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+    async def read(self, call: Callable[[Client], _T], *, timeout_seconds: float = READ_TIMEOUT_SECONDS) -> _T:
+        """Run a call that changes nothing; cancellation leaves it behind at once. Errors: CRIError kinds."""
+        run = functools.partial(self._run, call, timeout_seconds)
+        return await trio.to_thread.run_sync(run, limiter=self._reads, abandon_on_cancel=True)
+
+    async def write(self, call: Callable[[Client], _T], *, timeout_seconds: float = WRITE_TIMEOUT_SECONDS) -> _T:
+        """Run a call that changes the engine's state; cancellation takes effect while it waits for its turn only."""
+        run = functools.partial(self._run, call, timeout_seconds)
+        return await trio.to_thread.run_sync(run, limiter=self.operations)
+
+    async def urgent(self, call: Callable[[Client], _T], *, timeout_seconds: float = WRITE_TIMEOUT_SECONDS) -> _T:
+        """Run a short write (a signal) past the queue of operations: a signal must not wait for starts."""
+        run = functools.partial(self._run, call, timeout_seconds)
+        return await trio.to_thread.run_sync(run, limiter=self._reads)
+
+    def _run(self, call: Callable[[Client], _T], timeout_seconds: float) -> _T:
+        """Run in a thread: take a client, call, translate the error, give the client back."""
+        try:
+            client = self._take()
+            client.timeout = timeout_seconds
+            try:
+                return call(client)
+            finally:
+                self._give_back(client)
+        except docker.errors.APIError as error:
+            raise _translated(error) from error
+        except (
+            docker.errors.DockerException,
+            requests.RequestException,
+            urllib3.exceptions.HTTPError,
+            OSError,
+        ) as error:
+            raise unavailable(self.endpoint, _reason(error)) from error
+
+    def _take(self) -> Client:
+        """Return an idle client, or a new one. Lists are safe to share between threads."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._new_client()
+
+    def _give_back(self, client: Client) -> None:
+        if self._is_closed:
+            client.close()
+        else:
+            self._idle.append(client)
+
+    def _new_client(self) -> Client:
+        """Return a client of the SDK; the version is asked for by the first one alone."""
+        return docker.APIClient(
+            base_url=self.endpoint.url,
+            version=self._version,
+            timeout=int(READ_TIMEOUT_SECONDS),
+            tls=_tls_config(self.endpoint),
+            max_pool_size=1,
+            use_ssh_client=True,
+        )
+
+
+def _tls_config(endpoint: Endpoint) -> docker.tls.TLSConfig | bool:
+    """Return the SDK's form of the endpoint's certificates."""
+    tls = endpoint.tls
+    if tls is None:
+        return False
+    client_cert = (str(tls.cert), str(tls.key)) if tls.cert and tls.key else None
+    return docker.tls.TLSConfig(client_cert=client_cert, ca_cert=str(tls.ca) if tls.ca else None, verify=tls.verify)
+
+
+def _translated(error: docker.errors.APIError) -> Exception:
+    """Return the error of a refused call."""
+    status = error.response.status_code if error.response is not None else 500
+    explanation = error.explanation
+    text = explanation.decode(errors="replace") if isinstance(explanation, bytes) else str(explanation or "")
+    return errors.of_answer(status, text)
+
+
+def _reason(error: BaseException) -> str:
+    """Return the innermost words of an error: the SDK wraps a socket's error four times."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return str(error) or type(error).__name__

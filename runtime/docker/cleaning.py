@@ -1,0 +1,145 @@
+"""Removes what instances of kubelet-emu left in the engine: our own, and those whose owners are proven dead.
+
+Nothing without our instance label is ever looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import attrs
+import trio
+from attrs import define
+
+from runtime.api import NotFoundError
+from runtime.docker import naming
+from runtime.docker.folders import FolderStore
+from runtime.docker.owner import Owner
+from runtime.docker.volumes import volumes_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from runtime.docker.bridge import Bridge
+    from runtime.docker.making import Maker
+    from runtime.docker.volumes import Volumes
+
+OWNER_FILE = "runtime-owner.json"
+
+
+@define(eq=False)
+class Cleaner:
+    """Finds and removes objects by instance."""
+
+    bridge: Bridge
+    maker: Maker
+    volumes: Volumes
+    owner: Owner
+    instance: str
+
+    async def claim(self) -> None:
+        """Write down that this process owns the instance: labels of adopted objects still name their first owner."""
+        root = self.volumes.root
+        if root is None:
+            return
+        folder = trio.Path(root / "instances" / self.instance)
+        await folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        await (folder / OWNER_FILE).write_text(json.dumps(attrs.asdict(self.owner)))
+
+    async def sweep_dead_owners(self, *, include_kept: bool = False) -> tuple[str, ...]:
+        """Remove objects of dead owners on this host and return their instances.
+
+        An instance whose owner file names a living process is left alone, as are kept ones unless asked for.
+        """
+        owned: dict[str, list[Mapping[str, str]]] = {}
+        for labels in [*await self._container_labels(), *await self._volume_labels(), *self._folder_labels()]:
+            owned.setdefault(labels[naming.INSTANCE_LABEL], []).append(labels)
+        dead = [name for name, found in owned.items() if self._is_dead(name, found, include_kept=include_kept)]
+        for name in dead:
+            await self._remove(name)
+        return tuple(sorted(dead))
+
+    def _is_dead(self, instance: str, found: list[Mapping[str, str]], *, include_kept: bool) -> bool:
+        """Tell whether all owners of an instance's objects are dead, and nobody else has taken it over."""
+        if instance == self.instance:
+            return False
+        if not include_kept and any(naming.KEEP_LABEL in labels for labels in found):
+            return False
+        current = self._owner_of_folder(instance)
+        if current is not None:
+            return current.is_proven_dead(self.owner)
+        owners = [Owner.of_labels(labels) for labels in found]
+        return all(owner is not None and owner.is_proven_dead(self.owner) for owner in owners)
+
+    def _owner_of_folder(self, instance: str) -> Owner | None:
+        """Return who claimed an instance last, None when nobody wrote that down here."""
+        root = self.volumes.root
+        if root is None:
+            return None
+        try:
+            return Owner(**json.loads((root / "instances" / instance / OWNER_FILE).read_text()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    async def _container_labels(self) -> list[Mapping[str, str]]:
+        wanted = {"label": naming.INSTANCE_LABEL}
+        found = await self.bridge.read(lambda client: client.containers(all=True, filters=wanted))
+        return [item["Labels"] for item in found]
+
+    async def _volume_labels(self) -> list[Mapping[str, str]]:
+        wanted = {"label": naming.INSTANCE_LABEL}
+        found = await self.bridge.read(lambda client: client.volumes(filters=wanted))
+        return [item["Labels"] for item in found.get("Volumes") or ()]
+
+    def _folder_labels(self) -> list[Mapping[str, str]]:
+        """Return the owners of folders that hold volumes, in the form of labels."""
+        root = self.volumes.root
+        if root is None:
+            return []
+        found = sorted(path.parent.name for path in root.glob("instances/*/volumes"))
+        owners = [(name, self._owner_of_folder(name)) for name in found]
+        return [{naming.INSTANCE_LABEL: name, **owner.labels()} for name, owner in owners if owner is not None]
+
+    async def remove_instance(self) -> None:
+        """Remove every object of our own instance."""
+        await self._remove(self.instance)
+
+    async def _remove(self, instance: str) -> None:
+        """Remove containers, sandboxes last, then volumes and networks, then folders."""
+        wanted = {"label": f"{naming.INSTANCE_LABEL}={instance}"}
+        found = await self.bridge.read(lambda client: client.containers(all=True, filters=wanted))
+        sandboxes = [item["Id"] for item in found if item["Labels"].get(naming.TYPE_LABEL) == naming.SANDBOX_TYPE]
+        await self._remove_containers([item["Id"] for item in found if item["Id"] not in sandboxes])
+        await self._remove_containers(sandboxes)
+        volumes = await self.bridge.read(lambda client: client.volumes(filters=wanted))
+        for item in volumes.get("Volumes") or ():
+            await self.volumes.engine.remove_named(item["Name"])
+        for item in await self.bridge.read(lambda client: client.networks(filters=wanted)):
+            await self._remove_network(item["Id"])
+        if self.volumes.root is not None:
+            await trio.to_thread.run_sync(_remove_folders, self.volumes.root, instance)
+
+    async def _remove_containers(self, ids: list[str]) -> None:
+        """Remove at once, as far as the engine's limit allows."""
+        async with trio.open_nursery() as nursery:
+            for container_id in ids:
+                nursery.start_soon(self.maker.remove, container_id)
+
+    async def _remove_network(self, network_id: str) -> None:
+        try:
+            await self.bridge.write(lambda client: client.remove_network(network_id))
+        except NotFoundError:
+            return
+
+
+def _remove_folders(root: Path, instance: str) -> None:
+    """Remove an instance's volumes and our owner file, and its folder if nothing else is in it."""
+    FolderStore(volumes_folder(root, instance)).remove_all()
+    folder = root / "instances" / instance
+    (folder / OWNER_FILE).unlink(missing_ok=True)
+    try:
+        folder.rmdir()
+    except OSError:
+        return

@@ -1,0 +1,188 @@
+"""Volumes inside the engine: labelled named volumes, filled and read through its archive calls.
+
+For engines that do not share our file system, and where we are not root. Each volume has a small container of ours that
+carries it: never started for volumes on disk, running for those in memory, whose content lives while it is mounted.
+Differs: the archive calls replace files one by one, not by a rename.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from attrs import define
+
+from runtime.api import NotFoundError, VolumeConfig
+from runtime.docker import naming
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runtime.api import VolumeFile
+    from runtime.docker.bridge import Bridge
+    from runtime.docker.making import Maker
+    from runtime.docker.pause import PauseImages
+
+MOUNT_POINT = "v"
+
+
+@define(eq=False)
+class EngineStore:
+    """Named volumes of one instance."""
+
+    bridge: Bridge
+    maker: Maker
+    pause: PauseImages
+    own_labels: Mapping[str, str]
+
+    def name(self, handle: str) -> str:
+        """Return the engine's name of a volume, and of the container that carries it."""
+        return f"kemu_{self.own_labels[naming.INSTANCE_LABEL]}_{handle.replace('/', '_')}"
+
+    async def create(self, config: VolumeConfig, handle: str) -> None:
+        """Make the volume, or leave the one that exists as it is."""
+        name = self.name(handle)
+        if await self._exists(name):
+            return
+        labels = {
+            **self.own_labels,
+            naming.VOLUME_LABEL: json.dumps({"handle": handle, "config": attrs.asdict(config)}),
+        }
+        options = _tmpfs_options(config) if config.medium == "Memory" else {}
+        await self.bridge.write(
+            lambda client: client.create_volume(name, driver="local", driver_opts=options, labels=labels)
+        )
+        carrier = await self.maker.create(lambda suffix: f"{name}_{suffix}" if suffix else name, await self._body(name))
+        if config.medium == "Memory":
+            await self.bridge.write(lambda client: client.start(carrier))
+        await self._put(name, "/", [_entry(MOUNT_POINT, tarfile.DIRTYPE, config.mode, gid=config.gid)])
+
+    async def _exists(self, name: str) -> bool:
+        try:
+            await self.bridge.read(lambda client: client.inspect_volume(name))
+        except NotFoundError:
+            return False
+        return True
+
+    async def _body(self, name: str) -> dict[str, Any]:
+        """Return the body of the container that carries a volume."""
+        mount = {
+            "Type": "volume",
+            "Source": name,
+            "Target": f"/{MOUNT_POINT}",
+            "VolumeOptions": {"NoCopy": True},
+        }
+        return {
+            "Image": await self.pause.helper_image(),
+            "Labels": {**self.own_labels, naming.TYPE_LABEL: naming.HELPER_TYPE},
+            "HostConfig": {"Mounts": [mount], "NetworkMode": "host", "LogConfig": {"Type": "none", "Config": {}}},
+        }
+
+    async def write(self, handle: str, tree: Mapping[str, VolumeFile]) -> None:
+        """Put files into the volume; NotFoundError when there is no such volume."""
+        folders: dict[str, None] = {}
+        for path in tree:
+            for parent in reversed(PurePosixPath(path).parents[:-1]):
+                folders.setdefault(str(parent))
+        entries = [_entry(folder, tarfile.DIRTYPE, 0o755) for folder in folders]
+        await self._put(self.name(handle), f"/{MOUNT_POINT}", [*entries, *map(_file_entry, tree.items())])
+
+    async def _put(self, name: str, path: str, entries: list[tuple[tarfile.TarInfo, bytes]]) -> None:
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w") as archive:
+            for entry, data in entries:
+                archive.addfile(entry, io.BytesIO(data))
+        await self.bridge.write(lambda client: client.put_archive(name, path, out.getvalue()))
+
+    async def read(self, handle: str, path: str, last_bytes: int) -> bytes:
+        """Return the end of one regular file; empty for everything else."""
+        name = self.name(handle)
+        try:
+            data = await self.bridge.read(lambda client: read_file(client, name, f"/{MOUNT_POINT}/{path}"))
+        except NotFoundError:
+            return b""
+        return data[len(data) - min(len(data), last_bytes) :]
+
+    async def remove(self, handle: str) -> None:
+        """Remove the volume and the container that carries it; what is gone is fine."""
+        name = self.name(handle)
+        await self.maker.remove(name)
+        await self.remove_named(name)
+
+    async def remove_named(self, name: str) -> None:
+        """Remove a volume by the engine's name; what is gone is fine."""
+        try:
+            await self.bridge.write(lambda client: client.remove_volume(name, force=True))
+        except NotFoundError:
+            return
+
+    async def list(self) -> list[tuple[str, VolumeConfig]]:
+        """Return the volumes that are there."""
+        instance = self.own_labels[naming.INSTANCE_LABEL]
+        wanted = {"label": [f"{naming.INSTANCE_LABEL}={instance}", naming.VOLUME_LABEL]}
+        found = await self.bridge.read(lambda client: client.volumes(filters=wanted))
+        stored = [json.loads(item["Labels"][naming.VOLUME_LABEL]) for item in found.get("Volumes") or ()]
+        return [(item["handle"], VolumeConfig(**item["config"])) for item in stored]
+
+    async def mount(self, handle: str, sub_path: str) -> dict[str, Any]:
+        """Return the source part of a mount; engines before API 1.45 can't name a part of a volume themselves."""
+        name = self.name(handle)
+        if not sub_path:
+            return {"Type": "volume", "Source": name, "VolumeOptions": {"NoCopy": True}}
+        if not await self._has(name, sub_path):
+            folders = [str(parent) for parent in reversed(PurePosixPath(sub_path, "x").parents[:-1])]
+            await self._put(name, f"/{MOUNT_POINT}", [_entry(folder, tarfile.DIRTYPE, 0o777) for folder in folders])
+        if tuple(map(int, self.bridge.http.api_version.split("."))) >= (1, 45):
+            return {"Type": "volume", "Source": name, "VolumeOptions": {"NoCopy": True, "Subpath": sub_path}}
+        inspected = await self.bridge.read(lambda client: client.inspect_volume(name))
+        return {"Type": "bind", "Source": f"{inspected['Mountpoint']}/{sub_path}"}
+
+    async def _has(self, name: str, path: str) -> bool:
+        try:
+            await self.bridge.read(lambda client: _stat(client, name, f"/{MOUNT_POINT}/{path}"))
+        except NotFoundError:
+            return False
+        return True
+
+
+def _tmpfs_options(config: VolumeConfig) -> dict[str, str]:
+    """Return the local driver's options for a volume in memory."""
+    size = [f"size={config.size_limit_bytes}"] if config.size_limit_bytes else []
+    return {"type": "tmpfs", "device": "tmpfs", "o": ",".join([f"mode={config.mode:o}", *size])}
+
+
+def _entry(name: str, kind: bytes, mode: int, *, gid: int | None = None) -> tuple[tarfile.TarInfo, bytes]:
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.mode, entry.gid = kind, mode, gid or 0
+    return entry, b""
+
+
+def _file_entry(item: tuple[str, VolumeFile]) -> tuple[tarfile.TarInfo, bytes]:
+    """Return the archive's entry of one file or link."""
+    path, file = item
+    entry, _ = _entry(path, tarfile.REGTYPE, file.mode, gid=file.gid)
+    entry.uid = file.uid or 0
+    if file.target is not None:
+        entry.type, entry.linkname = tarfile.SYMTYPE, file.target
+        return entry, b""
+    entry.size = len(file.data)
+    return entry, file.data
+
+
+def read_file(client: Any, name: str, path: str) -> bytes:  # noqa: ANN401 - the SDK's client
+    """Return a regular file out of a container; empty for everything else."""
+    chunks, _ = client.get_archive(name, path)
+    with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
+        entry = archive.next()
+        stream = archive.extractfile(entry) if entry is not None and entry.isreg() else None
+        return stream.read() if stream else b""
+
+
+def _stat(client: Any, name: str, path: str) -> None:  # noqa: ANN401 - the SDK's client
+    """Raise unless there is something under a path of a container."""
+    response = client._head(client._url("/containers/{0}/archive", name), params={"path": path})  # noqa: SLF001
+    client._raise_for_status(response)  # noqa: SLF001

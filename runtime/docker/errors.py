@@ -1,0 +1,123 @@
+"""Turns what the engine and its client say into the kinds of `runtime.api`, once."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runtime.api import (
+    AlreadyExistsError,
+    CRIError,
+    ImageNotFoundError,
+    ImagePullError,
+    NotFoundError,
+    RegistryUnavailableError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HOLDER = re.compile(r'name "?/?(?P<name>[^" ]+)"? is already in use by container "?(?P<id>[0-9a-f]{64})')
+
+_UNREACHABLE = (
+    "connection refused",
+    "no such host",
+    "i/o timeout",
+    "tls handshake timeout",
+    "network is unreachable",
+    "no route to host",
+    "client.timeout exceeded",
+    "toomanyrequests",
+    "503 service unavailable",
+    "502 bad gateway",
+    "unexpected eof",
+    "context deadline exceeded",
+)
+
+
+class NotRunningError(CRIError):
+    """The container does not run, so it can't be signalled or entered."""
+
+
+class NameTakenError(AlreadyExistsError):
+    """A container of this name exists; `holder` is its id."""
+
+    def __init__(self, message: str, holder: str) -> None:
+        """Keep the holder beside the message."""
+        super().__init__(message)
+        self.holder = holder
+
+
+def of_answer(status: int, text: str) -> CRIError:
+    """Return the error for a refused call: an HTTP status and the engine's own text."""
+    if status == 409 and (match := _HOLDER.search(text)):
+        return NameTakenError(text, match["id"])
+    if status == 404:
+        return NotFoundError(text)
+    if status in {304, 409} and ("is not running" in text or "is not paused" in text or "is restarting" in text):
+        return NotRunningError(text)
+    if "is not running" in text and status in {409, 500}:
+        return NotRunningError(text)
+    return CRIError(text or f"the engine answered with status {status}")
+
+
+def of_pull(image: str, text: str) -> ImagePullError:
+    """Return the error of a failed pull, in the form of containerd's, with the registry's own reason kept.
+
+    Source: kubelet v1.36 nodes say `failed to pull and unpack image "X": failed to resolve image: X: not found`.
+    """
+    lowered = text.lower()
+    head = f'failed to pull and unpack image "{image}": failed to resolve image: '
+    if "manifest unknown" in lowered or "not found" in lowered or "name unknown" in lowered:
+        return ImageNotFoundError(f"rpc error: code = NotFound desc = {head}{image}: not found")
+    if "repository does not exist" in lowered:
+        return ImageNotFoundError(head + _tidy(text))
+    if any(sign in lowered for sign in _UNREACHABLE):
+        return RegistryUnavailableError(head + "failed to do request: " + _tidy(text))
+    return ImagePullError(head + _tidy(text))
+
+
+def _tidy(text: str) -> str:
+    """Return the engine's text without the words that only repeat where it comes from."""
+    text = text.removeprefix("Error response from daemon: ").strip()
+    return re.sub(r'^Get "?(https?://[^\s"]+)"?:', r'Head "\1":', text)
+
+
+def start_failure(text: str) -> str:
+    """Return the message of a process that could not be started, as containerd words it.
+
+    Source: kubelet v1.36 with containerd: `failed to create containerd task: failed to create shim task: OCI runtime
+    create failed: ...`; Docker puts fewer words before the OCI runtime's and `: unknown` behind them.
+    """
+    text = text.strip().removesuffix(": unknown")
+    at = text.find("OCI runtime create failed")
+    if at < 0:
+        return f"failed to create containerd task: {text}"
+    return f"failed to create containerd task: failed to create shim task: {text[at:]}"
+
+
+def exec_failure(exec_id: str, text: str) -> str:
+    """Return the message of a command that could not be started in a container, as containerd words it."""
+    text = text.strip().removesuffix(": unknown")
+    return f'rpc error: code = Unknown desc = failed to exec in container: failed to start exec "{exec_id}": {text}'
+
+
+def exec_in_dead(state: str) -> str:
+    """Return the message of an exec in a container that does not run, as containerd words it."""
+    return f"rpc error: code = Unknown desc = failed to exec in container: container is in {state} state"
+
+
+def exec_timeout(command: Sequence[str], seconds: float) -> str:
+    """Return the message of a command whose time was over (kubelet v1.36 with containerd)."""
+    words = " ".join(command).replace("\\", "\\\\").replace('"', '\\"')
+    return f'command timed out: "{words}" timed out after {go_duration(seconds)}'
+
+
+def go_duration(seconds: float) -> str:
+    """Return a length of time as Go prints one: 1s, 1m30s, 500ms."""
+    if seconds < 1:
+        return f"{seconds * 1000:g}ms"
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    head = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{head}{rest:g}s"

@@ -1,0 +1,234 @@
+"""Volumes as folders of the host, bind mounted: where engine and tool share a file system and we are root.
+
+Containers may write into a volume while we do, so every path is walked component by component without following
+links: a link planted in a volume can't lead us out of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import os
+import shutil
+import stat
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+import attrs
+from attrs import define, frozen
+
+from runtime.api import CRIError, NotFoundError, VolumeConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runtime.api import VolumeFile
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_DETACH = 2  # MNT_DETACH
+_CONFIG_FILE = "volume.json"
+
+
+@frozen
+class Folder:
+    """One volume's folder: `data` is what containers see, beside it stands what it was made from."""
+
+    path: Path
+
+    @property
+    def data(self) -> Path:
+        """Return the folder that containers see."""
+        return self.path / "data"
+
+    @property
+    def config_file(self) -> Path:
+        """Return the file that says what the volume was made from."""
+        return self.path / _CONFIG_FILE
+
+
+@define(eq=False)
+class FolderStore:
+    """Volumes below one folder. All methods block: they are called in a thread."""
+
+    root: Path
+
+    def folder(self, handle: str) -> Folder:
+        """Return the folder of a handle `<pod uid>/<name>`."""
+        return Folder(self.root / handle)
+
+    def create(self, config: VolumeConfig, handle: str) -> None:
+        """Make the folder, or leave the one that exists as it is."""
+        folder = self.folder(handle)
+        if folder.config_file.exists():
+            return
+        folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.data.mkdir(exist_ok=True)
+        if config.medium == "Memory":
+            mount_tmpfs(folder.data, config.size_limit_bytes)
+        os.chown(folder.data, -1, -1 if config.gid is None else config.gid)
+        folder.data.chmod(config.mode)
+        folder.config_file.write_text(json.dumps(attrs.asdict(config)))
+
+    def write(self, handle: str, tree: Mapping[str, VolumeFile]) -> None:
+        """Put each file in place by a rename; NotFoundError when there is no such volume."""
+        root = self._open_data(handle)
+        try:
+            for path, file in tree.items():
+                _write_file(root, PurePosixPath(path), file)
+        except OSError as error:
+            raise CRIError(f"volume {handle!r} can't be written: {error}") from error
+        finally:
+            os.close(root)
+
+    def read(self, handle: str, path: str, last_bytes: int) -> bytes:
+        """Return the end of one regular file; empty for everything else."""
+        root = self._open_data(handle)
+        try:
+            parts = PurePosixPath(path)
+            parent = _walk(root, parts.parent, create=False)
+            try:
+                return _read_end(parent, parts.name, last_bytes)
+            finally:
+                os.close(parent)
+        except OSError:
+            return b""
+        finally:
+            os.close(root)
+
+    def remove(self, handle: str) -> None:
+        """Unmount and remove the folder; what is gone is fine."""
+        folder = self.folder(handle)
+        unmount(folder.data)
+        shutil.rmtree(folder.path, ignore_errors=not folder.path.exists())
+        try:
+            folder.path.parent.rmdir()
+        except OSError:
+            return
+
+    def source(self, handle: str, sub_path: str) -> str:
+        """Return what to bind mount; a sub path that is missing becomes a folder, one that leads out is refused.
+
+        Source: kubelet subpath.SafeMakeDir: the new folder has the volume's own permissions.
+        """
+        data = self.folder(handle).data
+        if not sub_path:
+            return str(data)
+        target = data / sub_path
+        real = Path(os.path.realpath(target))
+        if not real.is_relative_to(os.path.realpath(data)):
+            raise CRIError(f"subPath {sub_path!r} leads out of volume {handle!r}")
+        if not real.exists():
+            root = self._open_data(handle)
+            try:
+                made = _walk(root, PurePosixPath(sub_path), create=True)
+                os.close(made)
+            finally:
+                os.close(root)
+        return str(real)
+
+    def list(self) -> Iterator[tuple[str, VolumeConfig]]:
+        """Yield the volumes that are there."""
+        for config_file in sorted(self.root.glob(f"*/*/{_CONFIG_FILE}")):
+            config = VolumeConfig(**json.loads(config_file.read_text()))
+            yield f"{config_file.parent.parent.name}/{config_file.parent.name}", config
+
+    def remove_all(self) -> None:
+        """Remove every volume and the folder that holds them."""
+        for data in sorted(self.root.glob("*/*/data")):
+            unmount(data)
+        shutil.rmtree(self.root, ignore_errors=not self.root.exists())
+
+    def _open_data(self, handle: str) -> int:
+        try:
+            return os.open(self.folder(handle).data, _FOLDER_FLAGS)
+        except OSError as error:
+            raise NotFoundError(f"volume {handle!r} does not exist") from error
+
+
+def _walk(root: int, path: PurePosixPath, *, create: bool) -> int:
+    """Return a descriptor of a folder below `root`, without following links."""
+    mode = stat.S_IMODE(os.fstat(root).st_mode)
+    current = os.dup(root)
+    for part in path.parts:
+        try:
+            if create:
+                _make_folder(current, part, mode)
+            following = os.open(part, _FOLDER_FLAGS, dir_fd=current)
+        finally:
+            os.close(current)
+        current = following
+    return current
+
+
+def _make_folder(parent: int, name: str, mode: int) -> None:
+    """Make a folder with the given permissions whatever the umask, unless it exists."""
+    try:
+        os.mkdir(name, dir_fd=parent)
+    except FileExistsError:
+        return
+    os.chmod(name, mode, dir_fd=parent)
+
+
+def _write_file(root: int, path: PurePosixPath, file: VolumeFile) -> None:
+    """Write one file or link beside its place and rename it there."""
+    parent = _walk(root, path.parent, create=True)
+    temporary = f".kubelet-emu-{path.name}"[:255]
+    try:
+        if file.target is not None:
+            os.symlink(file.target, temporary, dir_fd=parent)
+        else:
+            _write_data(parent, temporary, file)
+        os.rename(temporary, path.name, src_dir_fd=parent, dst_dir_fd=parent)
+    except OSError:
+        _unlink(parent, temporary)
+        raise
+    finally:
+        os.close(parent)
+
+
+def _write_data(parent: int, name: str, file: VolumeFile) -> None:
+    _unlink(parent, name)
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=parent)
+    with open(descriptor, "wb") as stream:  # noqa: PTH123 - a descriptor
+        stream.write(file.data)
+        os.fchown(descriptor, -1 if file.uid is None else file.uid, -1 if file.gid is None else file.gid)
+        os.fchmod(descriptor, file.mode)
+
+
+def _unlink(parent: int, name: str) -> None:
+    try:
+        os.unlink(name, dir_fd=parent)
+    except OSError:
+        return
+
+
+def _read_end(parent: int, name: str, last_bytes: int) -> bytes:
+    """Return the end of a regular file; a pipe or device is never opened for reading."""
+    if not stat.S_ISREG(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+        return b""
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
+    with open(descriptor, "rb") as stream:  # noqa: PTH123 - a descriptor
+        size = os.fstat(descriptor).st_size
+        stream.seek(max(0, size - last_bytes))
+        return stream.read(last_bytes)
+
+
+def mount_tmpfs(path: Path, size_bytes: int | None) -> None:
+    """Mount an empty tmpfs, once; CRIError when the system refuses."""
+    if os.path.ismount(path):
+        return
+    options = f"size={size_bytes}" if size_bytes else ""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"tmpfs", os.fsencode(path), b"tmpfs", 0, options.encode()) != 0:
+        number = ctypes.get_errno()
+        raise CRIError(f"tmpfs can't be mounted on {path}: {os.strerror(number)}")
+
+
+def unmount(path: Path) -> None:
+    """Unmount what is mounted there, if anything; users of it keep it until they end."""
+    if not os.path.ismount(path):
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.umount2(os.fsencode(path), _DETACH) != 0 and ctypes.get_errno() != errno.EINVAL:
+        raise CRIError(f"{path} can't be unmounted: {os.strerror(ctypes.get_errno())}")

@@ -1,0 +1,124 @@
+"""Pod sandboxes: one small container that holds the pod's namespaces."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import trio
+from attrs import define, field
+
+from runtime.api import ContainerID, CRIError, PodSandboxStatus, SandboxID
+from runtime.docker import bodies, convert, naming
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runtime.api import PodSandboxConfig
+    from runtime.docker.bridge import Bridge
+    from runtime.docker.events import EventHub
+    from runtime.docker.making import Maker
+    from runtime.docker.pause import PauseImages
+    from runtime.docker.stopping import Stopper
+
+
+@define(eq=False)
+class Sandboxes:
+    """Makes, stops and lists the sandboxes of one instance."""
+
+    bridge: Bridge
+    hub: EventHub
+    maker: Maker
+    stopper: Stopper
+    pause: PauseImages
+    own_labels: Mapping[str, str]
+    on_note: Callable[[str], None]
+    _oom_score_adj: int | None = field(default=bodies.SANDBOX_OOM_SCORE_ADJ, init=False)
+
+    async def run(self, config: PodSandboxConfig) -> SandboxID:
+        """Create and start a sandbox; one of this name and attempt that runs is adopted."""
+        name_with = functools.partial(naming.sandbox_name, config.metadata)
+        image = await self.pause.sandbox_image()
+        while True:
+            tried = self._oom_score_adj
+            body = bodies.sandbox_body(config, image, self.own_labels, oom_score_adj=tried)
+            sandbox_id = await self.maker.create(name_with, body)
+            try:
+                await self.bridge.write(lambda client: client.start(sandbox_id))  # noqa: B023 - awaited here
+            except CRIError as error:
+                await self.maker.remove(sandbox_id)
+                if tried is None or not _may_be_refused_oom_score(str(error)):
+                    raise
+                self._refuse_oom_score_adj()
+                continue
+            return SandboxID(sandbox_id)
+
+    def _refuse_oom_score_adj(self) -> None:
+        """Do without from now on: a rootless engine may not lower the score."""
+        if self._oom_score_adj is not None:
+            self._oom_score_adj = None
+            self.on_note("the engine may not lower oom_score_adj: sandboxes and containers run with its own value")
+
+    @property
+    def may_lower_oom_score(self) -> bool:
+        """Tell whether the engine accepted a lowered oom_score_adj so far."""
+        return self._oom_score_adj is not None
+
+    async def stop(self, sandbox_id: SandboxID) -> None:
+        """Kill the sandbox's containers, then the sandbox; what is gone is fine.
+
+        Source: containerd's StopPodSandbox kills: whoever wanted a grace has stopped the containers before.
+        """
+        containers = await self.bridge.read(functools.partial(_list, self._filter(sandbox_id)))
+        running = [item["Id"] for item in containers if item["State"] == "running"]
+        async with trio.open_nursery() as nursery:
+            for container_id in running:
+                nursery.start_soon(self.stopper.kill, container_id)
+        await self.stopper.kill(sandbox_id)
+
+    async def remove(self, sandbox_id: SandboxID) -> None:
+        """Remove the sandbox and every container in it, containers first."""
+        self.hub.expect_signal(sandbox_id, "SIGKILL")
+        containers = await self.bridge.read(functools.partial(_list, self._filter(sandbox_id)))
+        async with trio.open_nursery() as nursery:
+            for item in containers:
+                self.hub.expect_signal(item["Id"], "SIGKILL")
+                nursery.start_soon(self.maker.remove, item["Id"])
+        await self.maker.remove(sandbox_id)
+
+    def _filter(self, sandbox_id: SandboxID) -> list[str]:
+        """Return the label filter for a sandbox's containers of this instance, helpers included."""
+        instance = self.own_labels[naming.INSTANCE_LABEL]
+        return [f"{naming.INSTANCE_LABEL}={instance}", f"{naming.SANDBOX_ID_LABEL}={sandbox_id}"]
+
+    async def list(self) -> tuple[PodSandboxStatus, ...]:
+        """Return all sandboxes, newest first."""
+        wanted = [
+            f"{naming.INSTANCE_LABEL}={self.own_labels[naming.INSTANCE_LABEL]}",
+            f"{naming.TYPE_LABEL}={naming.SANDBOX_TYPE}",
+        ]
+        items = await self.bridge.read(functools.partial(_list, wanted))
+        return tuple(convert.sandbox_summary(self._with_known_death(item)) for item in items)
+
+    def _with_known_death(self, item: Any) -> Any:  # noqa: ANN401 - the engine's JSON
+        """Return a list entry with the death that the engine's list does not show yet."""
+        return {**item, "State": "exited"} if self.hub.is_dead(item["Id"]) else item
+
+    async def status(self, sandbox_id: SandboxID) -> PodSandboxStatus:
+        """Return one sandbox with its addresses; NotFoundError."""
+        return convert.sandbox_status(await self.inspect(sandbox_id))
+
+    async def inspect(self, sandbox_id: SandboxID | ContainerID) -> Any:  # noqa: ANN401 - the engine's JSON
+        """Return the engine's inspect; NotFoundError."""
+        return await self.bridge.read(lambda client: client.inspect_container(sandbox_id))
+
+
+def _may_be_refused_oom_score(text: str) -> bool:
+    """Tell whether a start may have failed because oom_score_adj can't be lowered; runc says so in two ways."""
+    return "oom_score_adj" in text or "can't get final child's PID from pipe" in text
+
+
+def _list(labels: list[str], client: Any) -> list[Any]:  # noqa: ANN401 - the SDK's client and JSON
+    """List containers by labels, in every state."""
+    found: list[Any] = client.containers(all=True, filters={"label": labels})
+    return found

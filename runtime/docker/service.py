@@ -1,0 +1,336 @@
+"""DockerRuntime: the runtime interface on a Docker engine, one method a CRI call.
+
+Theory of operation. The engine is the only store: identity, owner and everything else that must survive this process
+stands in names and labels. Short calls go through the SDK in threads (bridge), streams through Trio (http). Deaths are
+seen by events, and by asking the engine where events may be lost. Nothing without our labels is ever touched.
+"""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Self
+
+import trio
+from attrs import define, field
+
+from runtime.api import (
+    CRIError,
+    ExecResult,
+    NotFoundError,
+    PodSandboxState,
+    RuntimeStatus,
+    RuntimeVersion,
+)
+from runtime.docker import convert, naming
+from runtime.docker.bridge import Bridge
+from runtime.docker.cleaning import Cleaner
+from runtime.docker.containers import Containers
+from runtime.docker.dialing import Dialer
+from runtime.docker.endpoint import find_endpoint
+from runtime.docker.events import EventHub
+from runtime.docker.execs import Execs
+from runtime.docker.images import Images
+from runtime.docker.logs import LogQuery, open_log
+from runtime.docker.making import Maker
+from runtime.docker.owner import Owner
+from runtime.docker.pause import PauseImages
+from runtime.docker.sandboxes import Sandboxes
+from runtime.docker.stopping import Stopper
+from runtime.docker.volumes import Volumes
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+    from typing import Any
+
+    from runtime.api import (
+        AuthConfig,
+        ContainerConfig,
+        ContainerID,
+        ContainerStatus,
+        ContainerSummary,
+        Image,
+        ImageID,
+        LinuxContainerResources,
+        LogLine,
+        PodSandboxConfig,
+        PodSandboxStatus,
+        PullProgress,
+        RuntimeEvent,
+        SandboxID,
+        VolumeConfig,
+        VolumeFile,
+        VolumeHandle,
+    )
+
+
+def _ignore(_note: str) -> None:
+    """Take a note and do nothing."""
+
+
+@define(eq=False)
+class DockerRuntime:
+    """A Docker engine as the kubelet's runtime, for one instance.
+
+    `root` is the folder for volumes (None: volumes live in the engine); `base_url` overrides DOCKER_HOST and contexts;
+    `pause_image` names the sandboxes' image; `engine_operations` bounds parallel writes (None: the engine's cores, at
+    most 4); `exec_operations` bounds parallel starts of commands; `keep` marks all objects as wanted beyond this
+    process's life; `on_note` gets one line for each thing a user should know.
+    """
+
+    instance: str
+    root: Path | None = field(default=None, kw_only=True)
+    base_url: str | None = field(default=None, kw_only=True)
+    pause_image: str | None = field(default=None, kw_only=True)
+    engine_operations: int | None = field(default=None, kw_only=True)
+    exec_operations: int = field(default=3, kw_only=True)
+    keep: bool = field(default=False, kw_only=True)
+    on_note: Callable[[str], None] = field(default=_ignore, kw_only=True)
+    bridge: Bridge = field(init=False)
+    hub: EventHub = field(init=False)
+    cleaner: Cleaner = field(init=False)
+    dialer: Dialer = field(init=False)
+    _sandboxes: Sandboxes = field(init=False)
+    _containers: Containers = field(init=False)
+    _images: Images = field(init=False)
+    _volumes: Volumes = field(init=False)
+    _execs: Execs = field(init=False)
+    _stopper: Stopper = field(init=False)
+    _pause: PauseImages = field(init=False)
+    _stack: AsyncExitStack = field(factory=AsyncExitStack, init=False)
+
+    async def __aenter__(self) -> Self:
+        """Reach the engine and open its event stream; RuntimeUnavailableError when it doesn't answer."""
+        self.bridge = Bridge(
+            find_endpoint(self.base_url),
+            engine_operations=self.engine_operations,
+            exec_operations=self.exec_operations,
+        )
+        try:
+            info = await self.bridge.open()
+            self._build(info)
+            async with AsyncExitStack() as stack:
+                nursery = await stack.enter_async_context(trio.open_nursery())
+                stack.callback(nursery.cancel_scope.cancel)
+                await nursery.start(self.hub.run)
+                await self.cleaner.claim()
+                self._stack = stack.pop_all()
+        except BaseException:
+            self.bridge.close()
+            raise
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Close streams and threads, leave containers alone."""
+        try:
+            await self._stack.aclose()
+        finally:
+            self.bridge.close()
+
+    def _build(self, info: Mapping[str, Any]) -> None:
+        """Make the parts; each owns one concern."""
+        owner = Owner.current()
+        own_labels = {naming.INSTANCE_LABEL: self.instance, **owner.labels()}
+        if self.keep:
+            own_labels[naming.KEEP_LABEL] = "true"
+        bridge = self.bridge
+        self.hub = EventHub(bridge.http, self.instance)
+        maker = Maker(bridge, self.instance)
+        self._stopper = Stopper(bridge, self.hub)
+        self._pause = PauseImages(bridge, str(info.get("Architecture", "")), self.pause_image)
+        self._images = Images(bridge)
+        self._sandboxes = Sandboxes(
+            bridge, self.hub, maker, self._stopper, self._pause, own_labels, on_note=self.on_note
+        )
+        self._containers = Containers(bridge, self.hub, maker, self._images, self._sandboxes, own_labels)
+        self._execs = Execs(bridge)
+        self._volumes = Volumes(bridge, maker, self._pause, own_labels, root=self.root, on_note=self.on_note)
+        self.dialer = Dialer(self._sandboxes, self._execs, self._pause, maker, own_labels, on_note=self.on_note)
+        self.cleaner = Cleaner(bridge, maker, self._volumes, owner, self.instance)
+
+    # Runtime service
+
+    async def version(self) -> RuntimeVersion:
+        """Return the engine's name and versions."""
+        version = await self.bridge.read(lambda client: client.version())
+        return RuntimeVersion(
+            runtime_name="docker",
+            runtime_version=str(version.get("Version", "")),
+            api_version=str(version.get("ApiVersion", "")),
+        )
+
+    async def status(self) -> RuntimeStatus:
+        """Return the engine's readiness and size, and how far its clock is ahead of ours."""
+        before = datetime.now(UTC)  # noqa: TID251 - compared with the engine's clock
+        info = await self.bridge.read(lambda client: client.info())
+        after = datetime.now(UTC)  # noqa: TID251 - compared with the engine's clock
+        engine_time = convert.parse_time(info.get("SystemTime"))
+        offset = (engine_time - before).total_seconds() - (after - before).total_seconds() / 2 if engine_time else 0.0
+        return RuntimeStatus(
+            ready=True,
+            network_ready=True,
+            cpus=int(info.get("NCPU") or 1),
+            memory_bytes=int(info.get("MemTotal") or 0),
+            host_ip=await self._gateway(),
+            clock_offset_seconds=offset,
+        )
+
+    async def _gateway(self) -> str:
+        """Return the address of the machine in the pods' network: the default bridge's gateway."""
+        try:
+            network = await self.bridge.read(lambda client: client.inspect_network("bridge"))
+        except NotFoundError:
+            return ""
+        return convert.gateway(network)
+
+    async def run_pod_sandbox(self, config: PodSandboxConfig) -> SandboxID:
+        """Create and start a sandbox and return its id; one of the same name and attempt that runs is adopted."""
+        return await self._sandboxes.run(config)
+
+    async def stop_pod_sandbox(self, sandbox_id: SandboxID) -> None:
+        """Kill what still runs in the sandbox, then the sandbox."""
+        await self._sandboxes.stop(sandbox_id)
+
+    async def remove_pod_sandbox(self, sandbox_id: SandboxID) -> None:
+        """Remove the sandbox and every container in it."""
+        await self._sandboxes.remove(sandbox_id)
+
+    async def list_pod_sandboxes(self) -> tuple[PodSandboxStatus, ...]:
+        """Return all sandboxes of this instance, newest first."""
+        return await self._sandboxes.list()
+
+    async def pod_sandbox_status(self, sandbox_id: SandboxID) -> PodSandboxStatus:
+        """Return one sandbox with its IPs; NotFoundError."""
+        return await self._sandboxes.status(sandbox_id)
+
+    async def create_container(
+        self, sandbox_id: SandboxID, config: ContainerConfig, sandbox_config: PodSandboxConfig
+    ) -> ContainerID:
+        """Create a container in the sandbox."""
+        mounts = await self._volumes.mounts(config.mounts)
+        return await self._containers.create(sandbox_id, config, sandbox_config.metadata, mounts)
+
+    async def start_container(self, container_id: ContainerID) -> None:
+        """Start a created container; StartError when its process can't be started."""
+        await self._containers.start(container_id)
+
+    async def stop_container(self, container_id: ContainerID, timeout_seconds: float) -> None:
+        """Send the stop signal, wait for the death, SIGKILL after `timeout_seconds`; what is dead or gone is fine."""
+        try:
+            inspected = await self._sandboxes.inspect(container_id)
+        except NotFoundError:
+            return
+        if inspected["State"].get("Running"):
+            signal = inspected["Config"].get("StopSignal") or "SIGTERM"
+            await self._stopper.stop(container_id, signal, timeout_seconds)
+
+    async def kill_container(self, container_id: ContainerID, signal: str) -> None:
+        """Send one signal at once; a container that does not run is an error."""
+        if not await self._stopper.send(container_id, signal):
+            raise CRIError(f"container {container_id!r} does not run")
+
+    async def remove_container(self, container_id: ContainerID, *, keep_logs: bool = False) -> None:
+        """Remove a container, killing it if need be.
+
+        Differs: the engine removes a container's log with it, so `keep_logs` can't be fulfilled here.
+        """
+        del keep_logs
+        await self._containers.remove(container_id)
+
+    async def list_containers(self) -> tuple[ContainerSummary, ...]:
+        """Return all containers of this instance, newest first, sandboxes left out."""
+        return await self._containers.list()
+
+    async def container_status(self, container_id: ContainerID) -> ContainerStatus:
+        """Return one container in full; NotFoundError."""
+        return await self._containers.status(container_id)
+
+    async def update_container_resources(self, container_id: ContainerID, resources: LinuxContainerResources) -> None:
+        """Change the limits of a running container."""
+        await self._containers.update_resources(container_id, resources)
+
+    async def exec_sync(
+        self, container_id: ContainerID, command: tuple[str, ...], timeout_seconds: float | None = None
+    ) -> ExecResult:
+        """Run a command in a running container; ExecTimeoutError, ExecStartError, NotFoundError."""
+        return await self._execs.run(container_id, command, timeout_seconds)
+
+    def container_logs(
+        self, container_id: ContainerID, *, follow: bool = False, tail: int | None = None, since: datetime | None = None
+    ) -> AbstractAsyncContextManager[AsyncIterator[LogLine]]:
+        """Open a log; with `follow` it ends when the container does. NotFoundError."""
+        query = LogQuery(follow=follow, tail=tail, since=since)
+        return open_log(self.bridge, container_id, query)
+
+    async def dial(self, sandbox_id: SandboxID, port: int) -> trio.abc.Stream:
+        """Connect to a TCP port in the sandbox's network; OSError when nothing listens or the sandbox is gone."""
+        status = await self._sandboxes.status(sandbox_id)
+        if status.state is not PodSandboxState.READY:
+            raise ConnectionRefusedError(f"sandbox {sandbox_id!r} does not run")
+        return await self.dialer.dial(status, port)
+
+    def events(self) -> AbstractAsyncContextManager[AsyncIterator[RuntimeEvent]]:
+        """Subscribe to events from now on; a cut stream reconnects by itself and says RESYNC."""
+        return self.hub.subscribe()
+
+    # Image service
+
+    async def pull_image(
+        self,
+        image: str,
+        *,
+        auth: AuthConfig | None = None,
+        progress: Callable[[PullProgress], None] | None = None,
+    ) -> ImageID:
+        """Pull an image and return its id; ImagePullError and its kinds."""
+        return await self._images.pull(image, auth, progress)
+
+    async def image_status(self, image: str) -> Image | None:
+        """Return the image of a name, digest or id; None when absent."""
+        return await self._images.status(image)
+
+    async def list_images(self) -> tuple[Image, ...]:
+        """Return all images."""
+        return await self._images.list()
+
+    async def remove_image(self, image: str) -> None:
+        """Remove the name, and the image with its last name."""
+        await self._images.remove(image)
+
+    # Volume service
+
+    async def create_volume(self, config: VolumeConfig) -> VolumeHandle:
+        """Make an empty directory, or return the one that exists for this pod and name."""
+        return await self._volumes.create(config)
+
+    async def write_volume(self, handle: VolumeHandle, tree: Mapping[str, VolumeFile]) -> None:
+        """Put a tree into the volume, file by file; paths not in it stay."""
+        await self._volumes.write(handle, tree)
+
+    async def read_volume(self, handle: VolumeHandle, path: str, *, last_bytes: int) -> bytes:
+        """Return the end of one file; empty when there is none."""
+        return await self._volumes.read(handle, path, last_bytes)
+
+    async def remove_volume(self, handle: VolumeHandle) -> None:
+        """Remove the directory and its content."""
+        await self._volumes.remove(handle)
+
+    async def list_volumes(self) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
+        """Return the volumes of this instance."""
+        return await self._volumes.list()
+
+    # Beyond the interface
+
+    async def sweep_dead_owners(self, *, include_kept: bool = False) -> tuple[str, ...]:
+        """Remove what belongs to owners proven dead on this host; return the instances whose objects went."""
+        return await self.cleaner.sweep_dead_owners(include_kept=include_kept)
+
+    async def remove_all(self) -> None:
+        """Remove every container and volume of this instance."""
+        await self.cleaner.remove_instance()
+
+    async def remove_own_pause_image(self) -> None:
+        """Remove our own sandbox image unless a container still uses it."""
+        await self._pause.remove_own()

@@ -1,0 +1,82 @@
+"""Test images made here: a static busybox from this machine, imported from scratch; no registry is needed."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = "127.0.0.1:5000/kemu"
+BUSYBOX = f"{REPOSITORY}/busybox:1"
+BUSYBOX_2 = f"{REPOSITORY}/busybox:2"
+
+
+def busybox_path() -> Path:
+    """Return this machine's static busybox."""
+    found = shutil.which("busybox")
+    if found is None:
+        raise RuntimeError("tests on a Docker engine need a static busybox (Debian: busybox-static)")
+    return Path(found).resolve()
+
+
+def root_file_system(*, extra: dict[str, bytes] | None = None) -> bytes:
+    """Return a tar of a small system: busybox with a link for each of its applets, and the files of `extra`."""
+    program = busybox_path()
+    names = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for folder, mode in (("bin", 0o755), ("etc", 0o755), ("root", 0o700), ("tmp", 0o1777), ("var", 0o755)):
+            _add(archive, folder, mode=mode, kind=tarfile.DIRTYPE)
+        _add(archive, "bin/busybox", data=program.read_bytes(), mode=0o755)
+        for name in names:
+            if name != "busybox":
+                _add(archive, f"bin/{name}", kind=tarfile.SYMTYPE, link="busybox")
+        _add(archive, "etc/passwd", data=b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n")
+        _add(archive, "etc/group", data=b"root:x:0:\nnogroup:x:65534:\n")
+        for name, data in (extra or {}).items():
+            _add(archive, name, data=data)
+    return out.getvalue()
+
+
+def _add(  # noqa: PLR0913 - the fields of an archive's entry
+    archive: tarfile.TarFile,
+    name: str,
+    *,
+    data: bytes = b"",
+    mode: int = 0o644,
+    kind: bytes = tarfile.REGTYPE,
+    link: str = "",
+) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.mode, entry.linkname, entry.size = kind, mode, link, len(data)
+    archive.addfile(entry, io.BytesIO(data))
+
+
+def make_image(client: Any, name: str, *, extra: dict[str, bytes] | None = None, changes: tuple[str, ...] = ()) -> str:  # noqa: ANN401
+    """Import an image under a name and return its id. `changes` are Dockerfile lines."""
+    repository, _, tag = name.rpartition(":")
+    all_changes = ["ENV PATH=/bin", 'CMD ["/bin/sh"]', *changes]
+    client.import_image_from_data(root_file_system(extra=extra), repository=repository, tag=tag, changes=all_changes)
+    return str(client.inspect_image(name)["Id"])
+
+
+def ensure_busybox(client: Any) -> None:  # noqa: ANN401
+    """Make the two busybox images where they are missing; the second differs from the first by one file."""
+    for name, extra in ((BUSYBOX, {"etc/kemu-image": b"1\n"}), (BUSYBOX_2, {"etc/kemu-image": b"2\n"})):
+        if not client.images(name=name):
+            make_image(client, name, extra=extra)
+
+
+def make_big_image(client: Any, name: str, megabytes: int) -> str:  # noqa: ANN401
+    """Make an image with some megabytes that don't compress, to be pulled slowly."""
+    import os  # noqa: PLC0415
+
+    return make_image(client, name, extra={"var/ballast": os.urandom(megabytes << 20)})
+
+
+def list_images(client: Any) -> list[tuple[str, tuple[str, ...]]]:  # noqa: ANN401
+    """Return what `docker images -a` shows, to be compared before and after."""
+    return sorted((item["Id"], tuple(sorted(item["RepoTags"] or ()))) for item in client.images(all=True))

@@ -1,0 +1,329 @@
+"""Probe workers and the results they keep.
+
+One task for each probe of each container that may have one, from the pod's first sync until the pod is gone. A worker
+follows its own clock: ticks come every period from the worker's start, a readiness worker may be asked for a run in
+between, and then counts from there. What a tick does is `rules.probes`. Source: kubelet v1.36 pkg/kubelet/prober.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import trio
+from attrs import define, field
+
+from kubelet_emu.journal.records import ObjectRef, ProbeRecord
+from kubelet_emu.kubelet.probing import attempt_probe
+from kubelet_emu.kubelet.timebase import Lane
+from kubelet_emu.rules.observed import ProbeKind, ProbeResult, ProbeResults
+from kubelet_emu.rules.probe_outcomes import counted_result, probe_event
+from kubelet_emu.rules.probes import (
+    ProbeTick,
+    ProbeTimes,
+    ProbeWorkerState,
+    find_status,
+    is_adopted,
+    needs_readiness_run,
+    observe,
+    probe_of,
+    probe_times,
+    probed_containers,
+    runtime_id,
+    step,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from random import Random
+
+    from kubelet_emu.api.v1 import Container, Pod, Probe
+    from kubelet_emu.api.v1_status import PodStatus
+    from kubelet_emu.config.features import FeatureGates
+    from kubelet_emu.journal.records import Record
+    from kubelet_emu.kubelet.recorder import Recorder
+    from kubelet_emu.kubelet.timebase import Timebase
+    from kubelet_emu.rules.probe_outcomes import ProbeOutcome
+    from runtime.api import ContainerID, Runtime
+
+WorkerKey = tuple[str, str, ProbeKind]
+"""Pod uid, container name, kind."""
+
+
+@define(eq=False)
+class ProbeResultsStore:
+    """The latest result of each kind by container id (kubelet v1.36 prober/results)."""
+
+    _results: dict[ProbeKind, dict[ContainerID, ProbeResult]] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Start empty."""
+        self._results = {kind: {} for kind in ProbeKind}
+
+    def get(self, kind: ProbeKind, container_id: ContainerID) -> ProbeResult | None:
+        """Return a result, None when there is none yet."""
+        return self._results[kind].get(container_id)
+
+    def set(self, kind: ProbeKind, container_id: ContainerID, result: ProbeResult) -> bool:
+        """Store a result and tell whether that changed anything."""
+        changed = self.get(kind, container_id) is not result
+        self._results[kind][container_id] = result
+        return changed
+
+    def remove(self, kind: ProbeKind, container_id: ContainerID) -> None:
+        """Drop a result."""
+        self._results[kind].pop(container_id, None)
+
+    def snapshot(self) -> ProbeResults:
+        """Return all results as a value."""
+        return ProbeResults(
+            liveness=dict(self._results[ProbeKind.LIVENESS]),
+            readiness=dict(self._results[ProbeKind.READINESS]),
+            startup=dict(self._results[ProbeKind.STARTUP]),
+        )
+
+
+@define(eq=False, kw_only=True)
+class ProbeManager:
+    """Makes, asks and ends the workers of all pods (kubelet v1.36 prober.manager).
+
+    `pod_status` gives the latest status of a pod, None before its first; `on_result` hears of each stored result that
+    wakes a sync. `nursery` holds the workers. `spread_first_attempts` is set when the kubelet was started again beside
+    running pods: a probe's first attempt then waits a random part of its period while the kubelet is younger than that.
+    """
+
+    runtime: Runtime
+    timebase: Timebase
+    recorder: Recorder
+    emit: Callable[[Record], None]
+    store: ProbeResultsStore
+    on_result: Callable[[str, ProbeKind], None]
+    pod_status: Callable[[str], PodStatus | None]
+    rng: Random
+    features: FeatureGates
+    nursery: trio.Nursery
+    spread_first_attempts: bool = False
+    adopted: set[ContainerID] = field(factory=set, init=False)
+    _workers: dict[WorkerKey, ProbeWorker] = field(factory=dict, init=False)
+    _ended: dict[WorkerKey, ContainerID | None] = field(factory=dict, init=False)
+
+    def add_pod(self, pod: Pod) -> None:
+        """Make the workers that a pod lacks; called by every sync.
+
+        Differs: a worker that ended with a container that won't run again is not made anew for the same container.
+        The kubelet does, and the new worker's initial result wakes the next sync, which makes it anew.
+        Source: kubelet v1.36 manager.AddPod.
+        """
+        uid = pod.metadata.uid or ""
+        for container in probed_containers(pod):
+            for kind in ProbeKind:
+                key, probe = (uid, container.name, kind), probe_of(container, kind)
+                if probe is None or key in self._workers or self._is_over(key):
+                    continue
+                worker = ProbeWorker(manager=self, key=key, pod=pod, container=container, probe=probe)
+                self._workers[key] = worker
+                self.nursery.start_soon(worker.run)
+
+    def stop_liveness_and_startup(self, uid: str) -> None:
+        """End the liveness and startup workers of a pod's regular containers: it terminates.
+
+        Sidecars are probed until they are gone. Source: kubelet v1.36 manager.StopLivenessAndStartup.
+        """
+        for key in [key for key in self._workers if key[0] == uid and key[2] is not ProbeKind.READINESS]:
+            if any(container.name == key[1] for container in self._workers[key].pod.spec.containers):
+                self._workers.pop(key).stop()
+
+    def remove_pod(self, uid: str) -> None:
+        """End all workers of a pod and drop their results (kubelet v1.36 manager.RemovePod)."""
+        for key in [key for key in self._workers if key[0] == uid]:
+            worker = self._workers.pop(key)
+            worker.stop()
+            worker.drop_result()
+        self._ended = {key: ended for key, ended in self._ended.items() if key[0] != uid}
+
+    def results(self) -> ProbeResults:
+        """Return the stored results of all pods as a value."""
+        return self.store.snapshot()
+
+    def set_initial(self, pod: Pod, status: PodStatus, kubelet_started_at: datetime) -> None:
+        """Take over the containers that ran well before this kubelet did: ready and started stay as the API says.
+
+        Called before the first sync of a pod found running. A sidecar that was started counts so at once, and doesn't
+        hold up the next container. Source: kubelet v1.36 with ChangeContainerStatusOnKubeletRestart off.
+        """
+        if self.features.enabled("ChangeContainerStatusOnKubeletRestart"):
+            return
+        for container in probed_containers(pod):
+            found = find_status(status, container.name)
+            container_id = runtime_id(found.container_id) if found is not None else None
+            if found is None or container_id is None or not is_adopted(found, kubelet_started_at):
+                continue
+            self.adopted.add(container_id)
+            if found.started and container.startup_probe is not None:
+                self.store.set(ProbeKind.STARTUP, container_id, ProbeResult.SUCCESS)
+
+    def status_seen(self, pod: Pod, status: PodStatus) -> None:
+        """Ask for a readiness run of each container that a status pass found running, started and not ready.
+
+        Source: kubelet v1.36 manager.UpdatePodStatus.
+        """
+        for container in (*status.container_statuses, *status.init_container_statuses):
+            worker = self._workers.get((pod.metadata.uid or "", container.name, ProbeKind.READINESS))
+            container_id = runtime_id(container.container_id)
+            if worker is None or container_id is None:
+                continue
+            if needs_readiness_run(container, self.store.get(ProbeKind.READINESS, container_id)):
+                worker.trigger()
+
+    def ended(self, worker: ProbeWorker) -> None:
+        """Forget a worker whose task is over, and its result; `worker` calls it itself."""
+        current = self._workers.get(worker.key)
+        if current is worker:
+            del self._workers[worker.key]
+            self._ended[worker.key] = worker.state.container_id
+        if current is None or current is worker:
+            worker.drop_result()
+
+    def store_result(self, key: WorkerKey, container_id: ContainerID, result: ProbeResult) -> bool:
+        """Store a result and wake the pod's sync if need be: of liveness only a failure does.
+
+        Source: kubelet v1.36 syncLoopIteration.
+        """
+        changed = self.store.set(key[2], container_id, result)
+        if changed and (key[2] is not ProbeKind.LIVENESS or result is ProbeResult.FAILURE):
+            self.on_result(key[0], key[2])
+        return changed
+
+    def _is_over(self, key: WorkerKey) -> bool:
+        """Tell whether a worker ended with the container that the status still shows."""
+        status = self.pod_status(key[0])
+        found = find_status(status, key[1]) if status is not None else None
+        return key in self._ended and self._ended[key] == runtime_id(found.container_id if found is not None else None)
+
+
+@define(eq=False, kw_only=True)
+class ProbeWorker:
+    """One probe of one container (kubelet v1.36 prober.worker)."""
+
+    manager: ProbeManager
+    key: WorkerKey
+    pod: Pod
+    container: Container
+    probe: Probe
+    state: ProbeWorkerState = field(factory=ProbeWorkerState, init=False)
+    _is_stopping: bool = field(default=False, init=False)
+    _times: ProbeTimes = field(init=False)
+    _wake: trio.Event = field(factory=trio.Event, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Settle the probe's numbers: a worker keeps those it was made with."""
+        self._times = probe_times(self.probe)
+
+    def stop(self) -> None:
+        """End after the attempt in progress, which still counts; nothing is cancelled."""
+        self._is_stopping = True
+        self._wake.set()
+
+    def trigger(self) -> None:
+        """Ask for a run at once; the ticks after it are counted from there."""
+        self._wake.set()
+
+    def drop_result(self) -> None:
+        """Remove the result that this worker keeps."""
+        if self.state.container_id is not None:
+            self.manager.store.remove(self.key[2], self.state.container_id)
+            self.manager.adopted.discard(self.state.container_id)
+
+    async def run(self) -> None:
+        """Probe at every tick until the container is over or `stop`; cancellation ends it at once."""
+        try:
+            await self._first_delay()
+            tick_at = trio.current_time() + self._times.period
+            while not self._is_stopping and await self._tick():
+                tick_at = await self._next_tick(tick_at)
+        finally:
+            self.manager.ended(self)
+
+    async def _first_delay(self) -> None:
+        """Spread the first attempts after a restart of the kubelet (kubelet v1.36 worker.run)."""
+        manager = self.manager
+        if manager.spread_first_attempts and manager.timebase.seconds() < self._times.period:
+            await trio.sleep(manager.rng.random() * self._times.period)
+
+    async def _next_tick(self, tick_at: float) -> float:
+        """Wait for the next tick and return when the one after it is due.
+
+        A tick that came during an attempt is due at once, others that were missed are lost; the phase stays, unless a
+        run was asked for.
+        """
+        with trio.move_on_at(tick_at):
+            await self._wake.wait()
+        if self._wake.is_set():
+            self._wake = trio.Event()
+            return trio.current_time() + self._times.period
+        now = trio.current_time()
+        while tick_at <= now:
+            tick_at += self._times.period
+        return tick_at
+
+    async def _tick(self) -> bool:
+        """Do one tick and tell whether the worker goes on (kubelet v1.36 worker.doProbe)."""
+        manager, (uid, name, kind) = self.manager, self.key
+        namespace, pod_name = self.pod.metadata.namespace, self.pod.metadata.name
+        await manager.timebase.turn(Lane.PROBE, f"{namespace}/{pod_name}/{uid}/{name}/{kind.value}")
+        status = manager.pod_status(uid)
+        decided = step(
+            self.state,
+            ProbeTick(
+                pod=self.pod,
+                container=self.container,
+                kind=kind,
+                status=status,
+                now=manager.timebase.now(),
+                features=manager.features,
+                adopted=manager.adopted,
+            ),
+        )
+        self.state = decided.state
+        if decided.removed is not None:
+            manager.store.remove(kind, decided.removed)
+        container_id = self.state.container_id
+        if container_id is None or status is None:
+            return decided.goes_on
+        for result in decided.stored:
+            manager.store_result(self.key, container_id, result)
+        if decided.run:
+            await self._probe(container_id, status)
+        return decided.goes_on
+
+    async def _probe(self, container_id: ContainerID, status: PodStatus) -> None:
+        """Make one attempt, count it, and tell about it."""
+        manager, kind = self.manager, self.key[2]
+        outcome = await attempt_probe(
+            manager.runtime, self.container, self.probe, container_id, pod_ip=status.pod_ip or ""
+        )
+        event = probe_event(kind, outcome)
+        if event is not None:
+            manager.recorder.event(self.pod, self.container.name, "Warning", event.reason, event.message)
+        result, changed = counted_result(outcome), False
+        if result is not None:
+            self.state, stored = observe(self.state, kind, self._times, result)
+            changed = stored is not None and manager.store_result(self.key, container_id, stored)
+        self._record(container_id, status, outcome, changed=changed)
+
+    def _record(self, container_id: ContainerID, status: PodStatus, outcome: ProbeOutcome, *, changed: bool) -> None:
+        found = find_status(status, self.container.name)
+        stored = self.manager.store.get(self.key[2], container_id)
+        metadata = self.pod.metadata
+        self.manager.emit(
+            ProbeRecord(
+                ref=ObjectRef(namespace=metadata.namespace or "", name=metadata.name or "", uid=self.key[0]),
+                container=self.container.name,
+                run=(found.restart_count if found is not None else 0) + 1,
+                probe=self.key[2].value,
+                outcome=outcome.verdict.value,
+                stored=stored.value if stored is not None else "",
+                changed=changed,
+                message=outcome.output,
+            )
+        )

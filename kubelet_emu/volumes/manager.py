@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Protocol
 
+import structlog
 import trio
 from attrs import define, field, frozen
 
@@ -19,6 +20,7 @@ from kubelet_emu.volumes.atomic_writer import PayloadError, WrittenPayload, plan
 from kubelet_emu.volumes.content import ContentSources, Payload, SetUpError, payload_of
 from kubelet_emu.volumes.empty_dir import MEMORY, check_medium, memory_size
 from kubelet_emu.volumes.host_path import Creation, FileKind, check_host_path
+from kubelet_emu.volumes.kubelet_files import VOLUME_NAME, KubeletFiles
 from kubelet_emu.volumes.mounted import MountedVolume, used_volumes
 from runtime.api import CRIError, VolumeConfig
 
@@ -29,12 +31,15 @@ if TYPE_CHECKING:
     from kubelet_emu.api.quantity import Quantity
     from kubelet_emu.api.v1 import ConfigMap, Pod, Secret
     from kubelet_emu.api.v1_volumes import EmptyDirVolumeSource, Volume
-    from runtime.api import VolumeService
+    from runtime.api import VolumeHandle, VolumeService
 
 WAIT_SECONDS = 123.0
 FIRST_RETRY_SECONDS = 0.5
 MAX_RETRY_SECONDS = 122.0
 NODE_ROOT = "/var/lib/kubelet"
+MAX_TEXT_BYTES = 1 << 20
+
+log = structlog.get_logger()
 
 _PLUGINS = {
     "empty_dir": "kubernetes.io~empty-dir",
@@ -103,6 +108,7 @@ class VolumeManager:
     """
 
     runtime: VolumeService
+    files: KubeletFiles
     timebase: Clock
     event: Callable[[Pod, str | None, str, str, str], None]
     sources: VolumeSources
@@ -151,19 +157,48 @@ class VolumeManager:
         return {name: state.mounted for name, state in states.items() if state.mounted is not None}
 
     async def unmount(self, pod: Pod) -> None:
-        """Remove all that was made for a pod, also by an earlier process; CRIError.
+        """Remove the volumes of a pod whose containers have stopped, also those of an earlier process.
 
-        To be called after its containers have stopped; calling it again does no harm.
+        The kubelet's own files stay, dead containers are still asked for their messages. What can't be removed yet
+        (a dead container may hold it) is left to `remove`. Calling it again does no harm.
         """
         uid = pod.metadata.uid or ""
         self._pods.pop(uid, None)
-        await self.remove_volumes(lambda owner: owner == uid)
+        await self._remove(lambda config: config.pod_uid == uid and config.name != VOLUME_NAME)
 
-    async def remove_volumes(self, is_gone: Callable[[str], bool]) -> None:
-        """Remove the volumes of every pod whose uid is gone (kubelet cleanupOrphanedPodDirs); CRIError."""
-        for handle, config in await self.runtime.list_volumes():
-            if is_gone(config.pod_uid):
-                await self.runtime.remove_volume(handle)
+    async def remove(self, pod: Pod) -> None:
+        """Remove all that was made for a pod, once its containers are gone."""
+        uid = pod.metadata.uid or ""
+        self._pods.pop(uid, None)
+        self.files.forget(uid)
+        await self._remove(lambda config: config.pod_uid == uid)
+
+    async def remove_orphans(self, uids: frozenset[str]) -> None:
+        """Remove the volumes of every pod that is not among `uids` (kubelet cleanupOrphanedPodDirs)."""
+        await self._remove(lambda config: config.pod_uid not in uids)
+
+    async def read_text(self, volume: MountedVolume, path: str) -> str:
+        """Return a file of a volume as text, empty when there is none; CRIError."""
+        if volume.handle is None:
+            return ""
+        content = await self.runtime.read_volume(volume.handle, path, last_bytes=MAX_TEXT_BYTES)
+        return content.decode(errors="replace")
+
+    async def _remove(self, is_gone: Callable[[VolumeConfig], bool]) -> None:
+        try:
+            volumes = await self.runtime.list_volumes()
+        except CRIError as error:
+            log.warning("volumes not listed", error=str(error))
+            return
+        for handle, config in volumes:
+            if is_gone(config):
+                await self._remove_one(handle, config)
+
+    async def _remove_one(self, handle: VolumeHandle, config: VolumeConfig) -> None:
+        try:
+            await self.runtime.remove_volume(handle)
+        except CRIError as error:
+            log.info("volume not removed", pod=config.pod_uid, volume=config.name, error=str(error))
 
     def _states(self, pod: Pod) -> dict[str, _State]:
         states = self._pods.setdefault(pod.metadata.uid or "", {})

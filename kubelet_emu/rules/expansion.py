@@ -17,7 +17,7 @@ _REFERENCE = re.compile(r"\$(?:(?P<escaped>\$)|\((?P<name>[^)]*)\))")
 
 
 def expand(text: str, *layers: Mapping[str, str]) -> str:
-    """Return `text` with its variables replaced; a name is looked up in the layers in order (MappingFuncFor, Expand)."""
+    """Return `text` with its variables replaced; names are looked up in the layers in order (Expand)."""
 
     def replacement(found: re.Match[str]) -> str:
         if found["escaped"]:

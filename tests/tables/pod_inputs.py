@@ -20,6 +20,17 @@ from kubelet_emu.api.v1 import (
     Probe,
     ResourceRequirements,
 )
+from kubelet_emu.api.v1_status import (
+    ContainerState as APIContainerState,
+)
+from kubelet_emu.api.v1_status import (
+    ContainerStateRunning,
+    ContainerStateTerminated,
+    ContainerStateWaiting,
+)
+from kubelet_emu.api.v1_status import (
+    ContainerStatus as APIContainerStatus,
+)
 from kubelet_emu.rules.observed import ObservedPod
 from runtime.api import (
     ContainerID,
@@ -46,6 +57,7 @@ POD_POLICIES = {policy: policy for policy in ("Always", "OnFailure", "Never")}
 CONTAINER_POLICIES = {**POD_POLICIES, None: None, "": None}
 KINDS = {"main": "main", "init": "init", "sidecar": "sidecar", "eph": "eph"}
 SANDBOXES = {word: word for word in ("none", "ready", "notready", "noip", "twoready", "netmode")}
+API_STATES = {word: word for word in ("absent", "waiting", "running", "terminated")}
 RUNTIME_STATES = {state.value: state for state in ContainerState}
 
 
@@ -157,3 +169,36 @@ def an_observed_pod(
     """Make what the runtime shows of a pod, newest instance first."""
     newest_first = sorted(instances, key=lambda status: status.created_at, reverse=True)
     return ObservedPod(uid="uid", name="p", namespace="ns", sandboxes=pod_sandboxes, containers=tuple(newest_first))
+
+
+def an_api_status(given: Fields) -> list[APIContainerStatus]:
+    """Read a container status as the API shows it; none for state absent."""
+    state = given.choice("state", API_STATES)
+    if state == "absent":
+        return []
+    last = given.take("last", None)
+    ended = ContainerStateTerminated(exit_code=last or 0, reason=given.take("lastReason", None))
+    status = APIContainerStatus(
+        name=given.take("name"),
+        container_id=given.take("id", None),
+        started=given.take("started", None),
+        ready=given.flag("ready"),
+        restart_count=given.take("restarts", 0),
+        state=_api_state(state, given),
+        last_state=APIContainerState(terminated=ended) if last is not None else APIContainerState(),
+    )
+    return [status]
+
+
+def _api_state(state: str, given: Fields) -> APIContainerState:
+    exit_code, reason, message = given.take("exit", 0), given.take("reason", None), given.take("message", None)
+    match state:
+        case "waiting":
+            return APIContainerState(waiting=ContainerStateWaiting(reason=reason, message=message))
+        case "running":
+            return APIContainerState(running=ContainerStateRunning(started_at=NOW))
+        case _:
+            ended = ContainerStateTerminated(
+                exit_code=exit_code, reason=reason, message=message, container_id=given.take("id", None)
+            )
+            return APIContainerState(terminated=ended)

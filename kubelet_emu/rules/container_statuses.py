@@ -1,0 +1,263 @@
+"""Container statuses as the API shows them, from runtime instances and the statuses before.
+
+The newest instance of a container is its state, the second newest its last state; what the runtime has lost is filled
+in from the status before. A container that should run but whose start was refused or failed is Waiting with that
+reason. Source: kubelet v1.36 convertToAPIContainerStatuses (pkg/kubelet/kubelet_pods.go).
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from kubelet_emu.api import reasons
+from kubelet_emu.api.labels import RESTART_COUNT_ANNOTATION, parse_container_annotations
+from kubelet_emu.api.v1 import ResourceRequirements
+from kubelet_emu.api.v1_status import (
+    ContainerState,
+    ContainerStateRunning,
+    ContainerStateTerminated,
+    ContainerStateWaiting,
+    ContainerStatus,
+    VolumeMountStatus,
+)
+from kubelet_emu.rules.restart import (
+    all_containers_could_restart,
+    is_restartable_init_container,
+    should_all_containers_restart,
+    should_container_be_restarted,
+)
+from kubelet_emu.rules.termination_message import limit_message
+from runtime import api as runtime_api
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kubelet_emu.api.v1 import Container, EphemeralContainer, VolumeMount
+    from kubelet_emu.rules.observed import SyncInput
+
+    AnyContainer = Container | EphemeralContainer
+
+KILLED = 137
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_RESTARTING_ALL = ContainerState(
+    terminated=ContainerStateTerminated(
+        reason=reasons.RESTARTING_ALL_CONTAINERS, message=reasons.RESTART_ALL_REMOVED, exit_code=KILLED
+    )
+)
+
+
+@frozen(kw_only=True)
+class ContainerList:
+    """One list of a spec with the statuses it had; `is_init` for init containers and sidecars."""
+
+    containers: Sequence[AnyContainer]
+    previous: Mapping[str, ContainerStatus]
+    is_init: bool = False
+
+    @classmethod
+    def of(
+        cls, containers: Sequence[AnyContainer], previous: Iterable[ContainerStatus], *, is_init: bool = False
+    ) -> ContainerList:
+        """Pair a list of the spec with its statuses."""
+        return cls(containers=containers, previous={status.name: status for status in previous}, is_init=is_init)
+
+
+def convert_container_statuses(sync: SyncInput, group: ContainerList, runtime_name: str) -> tuple[ContainerStatus, ...]:
+    """Return the statuses of one list, in spec order, without started and ready (convertToAPIContainerStatuses)."""
+    is_restarting_all = all_containers_could_restart(sync.pod, sync.features) and should_all_containers_restart(
+        sync.pod, sync.observed, sync.previous_status
+    )
+    converter = _Converter(sync, group, runtime_name, is_restarting_all)
+    return tuple(converter.convert(container) for container in group.containers)
+
+
+@frozen
+class _Converter:
+    sync: SyncInput
+    group: ContainerList
+    runtime_name: str
+    is_restarting_all: bool
+
+    def convert(self, container: AnyContainer) -> ContainerStatus:
+        """Return the status of one container."""
+        previous = self.group.previous.get(container.name)
+        instances = self.sync.observed.instances(container.name)
+        if not instances:
+            status = self._lost(self._default(container, previous), previous)
+        else:
+            status = self._converted(container, instances[0], previous)
+            if len(instances) > 1:
+                older = self._converted(container, instances[1], previous)
+                status = evolve(status, last_state=older.state)
+        return self._with_start_failure(container, status)
+
+    def _default(self, container: AnyContainer, previous: ContainerStatus | None) -> ContainerStatus:
+        """Return the status of a container of which the runtime knows nothing."""
+        if previous is not None and previous.state.terminated is not None:
+            return previous
+        has_init = bool(self.sync.pod.spec.init_containers)
+        reason = reasons.POD_INITIALIZING if has_init else reasons.CONTAINER_CREATING
+        status = ContainerStatus(
+            name=container.name,
+            image=container.image or "",
+            state=ContainerState(waiting=ContainerStateWaiting(reason=reason)),
+            volume_mounts=self._volume_mounts(container, previous),
+        )
+        if previous is not None:
+            status = evolve(status, restart_count=previous.restart_count, last_state=previous.last_state)
+        if self._is_lost_init(container):
+            ended = ContainerStateTerminated(reason=reasons.COMPLETED, message=reasons.INIT_STATUS_LOST, exit_code=0)
+            status = evolve(status, state=ContainerState(terminated=ended))
+        return status
+
+    def _is_lost_init(self, container: AnyContainer) -> bool:
+        """Tell whether this is an init container that must have ended, as a main container exists."""
+        if not self.group.is_init or is_restartable_init_container(container):
+            return False
+        return any(self.sync.observed.find(main.name) is not None for main in self.sync.pod.spec.containers)
+
+    def _lost(self, status: ContainerStatus, previous: ContainerStatus | None) -> ContainerStatus:
+        """Account for an instance that was there and is gone: reset on purpose (KEP-5532), or lost."""
+        if previous is None:
+            return status
+        if self.is_restarting_all and previous.state.waiting is None:
+            waiting = ContainerStateWaiting(
+                reason=reasons.RESTARTING_ALL_CONTAINERS, message=reasons.RESTART_ALL_REMOVED
+            )
+            return evolve(
+                status,
+                state=ContainerState(waiting=waiting),
+                last_state=_RESTARTING_ALL,
+                restart_count=previous.restart_count + 1,
+            )
+        if previous.state.running is None or status.state.waiting is None or status.last_state.terminated is not None:
+            return status
+        ended = ContainerStateTerminated(
+            reason=reasons.CONTAINER_STATUS_UNKNOWN, message=reasons.NOT_LOCATED_WHEN_DELETED, exit_code=KILLED
+        )
+        is_deleting = self.sync.pod.metadata.deletion_timestamp is not None
+        return evolve(
+            status,
+            last_state=ContainerState(terminated=ended),
+            restart_count=status.restart_count + (not is_deleting),
+        )
+
+    def _converted(
+        self, container: AnyContainer, instance: runtime_api.ContainerStatus, previous: ContainerStatus | None
+    ) -> ContainerStatus:
+        """Return the status that one instance makes (convertContainerStatus)."""
+        spec = container.resources or ResourceRequirements()
+        status = ContainerStatus(
+            name=container.name,
+            image=instance.image_name,
+            image_id=instance.image_ref,
+            container_id=f"{self.runtime_name}://{instance.id}",
+            restart_count=_restart_count(instance),
+            resources=ResourceRequirements(requests=spec.requests, limits=spec.limits),
+            allocated_resources=spec.requests,
+            volume_mounts=self._volume_mounts(container, previous),
+            stop_signal=instance.stop_signal if self.sync.features.enabled("ContainerStopSignals") else None,
+        )
+        if previous is not None:
+            status = self._with_history(status, previous)
+        return self._with_state(status, instance, previous)
+
+    def _with_history(self, status: ContainerStatus, previous: ContainerStatus) -> ContainerStatus:
+        """Carry over what a status keeps: a restart count that never falls, and how the run before ended."""
+        if self.sync.features.enabled("RestartAllContainersOnContainerExits"):
+            status = evolve(status, restart_count=max(status.restart_count, previous.restart_count))
+        if previous.container_id != status.container_id and previous.state.terminated is not None:
+            return evolve(status, last_state=ContainerState(terminated=previous.state.terminated))
+        if previous.last_state.terminated is not None:
+            return evolve(status, last_state=ContainerState(terminated=previous.last_state.terminated))
+        return status
+
+    def _with_state(
+        self, status: ContainerStatus, instance: runtime_api.ContainerStatus, previous: ContainerStatus | None
+    ) -> ContainerStatus:
+        match instance.state:
+            case runtime_api.ContainerState.RUNNING:
+                return self._running(status, instance, previous)
+            case runtime_api.ContainerState.EXITED:
+                return evolve(status, state=ContainerState(terminated=self._terminated(status, instance)))
+            case runtime_api.ContainerState.UNKNOWN if previous is not None and previous.state.running is not None:
+                return self._unknown(status, previous)
+            case runtime_api.ContainerState.CREATED | runtime_api.ContainerState.UNKNOWN:
+                return evolve(status, state=ContainerState(waiting=ContainerStateWaiting()))
+
+    def _running(
+        self, status: ContainerStatus, instance: runtime_api.ContainerStatus, previous: ContainerStatus | None
+    ) -> ContainerStatus:
+        status = evolve(status, state=ContainerState(running=ContainerStateRunning(started_at=instance.started_at)))
+        if previous is None:
+            return status
+        count = _restart_count(instance)
+        if previous.state.terminated is not None and previous.restart_count >= count:
+            # Its instance is gone, so the new one began to count from 0: a run is known to lie before.
+            status = evolve(status, restart_count=previous.restart_count + 1)
+        return evolve(status, started=previous.started)
+
+    def _terminated(self, status: ContainerStatus, instance: runtime_api.ContainerStatus) -> ContainerStateTerminated:
+        observed, spec = self.sync.observed, self.sync.pod.spec
+        message = observed.termination_messages.get(instance.id, instance.message)
+        containers = len(spec.init_containers) + len(spec.containers) + len(spec.ephemeral_containers)
+        return ContainerStateTerminated(
+            exit_code=instance.exit_code or 0,
+            reason=instance.reason or None,
+            message=limit_message(message, containers) or None,
+            started_at=instance.started_at or _EPOCH,
+            finished_at=instance.finished_at or _EPOCH,
+            container_id=status.container_id,
+        )
+
+    def _unknown(self, status: ContainerStatus, previous: ContainerStatus) -> ContainerStatus:
+        reason = reasons.RESTARTING_ALL_CONTAINERS if self.is_restarting_all else reasons.CONTAINER_STATUS_UNKNOWN
+        ended = ContainerStateTerminated(reason=reason, message=reasons.NOT_LOCATED_WHEN_TERMINATED, exit_code=KILLED)
+        return evolve(status, state=ContainerState(terminated=ended), restart_count=previous.restart_count + 1)
+
+    def _with_start_failure(self, container: AnyContainer, status: ContainerStatus) -> ContainerStatus:
+        """Show a container that should run as Waiting when its last start was refused or failed.
+
+        Without such a failure the state stays: it tells more than that the container will run soon.
+        """
+        failure = self.sync.start_failures.get(container.name)
+        if failure is None or not self._is_to_be_started(container):
+            return status
+        last = status.state if status.state.terminated is not None else status.last_state
+        waiting = ContainerStateWaiting(reason=failure.reason, message=failure.message or None)
+        return evolve(status, state=ContainerState(waiting=waiting), last_state=last)
+
+    def _is_to_be_started(self, container: AnyContainer) -> bool:
+        instance = self.sync.observed.find(container.name)
+        is_done = instance is not None and instance.state is runtime_api.ContainerState.EXITED
+        if self.group.is_init and instance is not None and is_done and instance.exit_code == 0:
+            return False
+        return should_container_be_restarted(container, self.sync.pod, self.sync.observed, self.sync.features)
+
+    def _volume_mounts(
+        self, container: AnyContainer, previous: ContainerStatus | None
+    ) -> tuple[VolumeMountStatus, ...]:
+        """Return the mounts as the status shows them; once written they stay (KEP-3857)."""
+        if not self.sync.features.enabled("RecursiveReadOnlyMounts"):
+            return ()
+        if previous is not None and previous.volume_mounts:
+            return previous.volume_mounts
+        return tuple(_volume_mount(mount) for mount in container.volume_mounts)
+
+
+def _volume_mount(mount: VolumeMount) -> VolumeMountStatus:
+    status = VolumeMountStatus(name=mount.name, mount_path=mount.mount_path)
+    if not mount.read_only:
+        return status
+    is_recursive = mount.recursive_read_only == "Enabled"
+    return evolve(status, read_only=True, recursive_read_only="Enabled" if is_recursive else "Disabled")
+
+
+def _restart_count(instance: runtime_api.ContainerStatus) -> int:
+    """Return the restart count that the kubelet wrote on an instance, or else its attempt number."""
+    if RESTART_COUNT_ANNOTATION in instance.annotations:
+        return parse_container_annotations(instance.annotations).restart_count
+    return instance.metadata.attempt

@@ -1,0 +1,164 @@
+"""From the kubelet's own status to what the API gets.
+
+A status is sent when it differs in what the kubelet owns. Times lose their fractions; conditions of others stay as
+they are in the API; a terminal phase waits until no container can be running. A step that no container may take drops
+the whole update. Source: kubelet v1.36 pkg/kubelet/status/status_manager.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from kubelet_emu.api import reasons
+from kubelet_emu.rules.conditions import OWNED_BY_KUBELET, Observation, complete_conditions, find_condition
+from kubelet_emu.rules.phase import FAILED, is_phase_terminal
+from kubelet_emu.rules.restart import (
+    ALWAYS,
+    all_containers_could_restart,
+    container_should_restart,
+    is_restartable_init_container,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from kubelet_emu.api.v1 import Container, Pod
+    from kubelet_emu.api.v1_status import (
+        ContainerState,
+        ContainerStateRunning,
+        ContainerStateTerminated,
+        ContainerStatus,
+        PodCondition,
+        PodStatus,
+    )
+    from kubelet_emu.config.features import FeatureGates
+
+
+def is_status_equal(old: PodStatus, new: PodStatus) -> bool:
+    """Tell whether two statuses are the same to the kubelet (kubelet v1.36 isPodStatusByKubeletEqual).
+
+    Transition and probe times don't count, nor conditions of others.
+    """
+    before = {condition.type: _without_times(condition) for condition in old.conditions}
+    ours = [c for c in new.conditions if c.type in {*OWNED_BY_KUBELET, reasons.DISRUPTION_TARGET}]
+    if any(before.get(condition.type) != _without_times(condition) for condition in ours):
+        return False
+    return evolve(old, conditions=()) == evolve(new, conditions=())
+
+
+def _without_times(condition: PodCondition) -> PodCondition:
+    return evolve(condition, last_transition_time=None, last_probe_time=None)
+
+
+def normalize_status(status: PodStatus) -> PodStatus:
+    """Return the status with all times cut to whole seconds (kubelet v1.36 normalizeStatus)."""
+    return evolve(
+        status,
+        start_time=_whole(status.start_time),
+        conditions=tuple(
+            evolve(c, last_transition_time=_whole(c.last_transition_time), last_probe_time=_whole(c.last_probe_time))
+            for c in status.conditions
+        ),
+        container_statuses=tuple(map(_normalize_container, status.container_statuses)),
+        init_container_statuses=tuple(map(_normalize_container, status.init_container_statuses)),
+        ephemeral_container_statuses=tuple(map(_normalize_container, status.ephemeral_container_statuses)),
+    )
+
+
+def _normalize_container(status: ContainerStatus) -> ContainerStatus:
+    return evolve(status, state=_normalize_state(status.state), last_state=_normalize_state(status.last_state))
+
+
+def _normalize_state(state: ContainerState) -> ContainerState:
+    return evolve(state, running=_normalize_running(state.running), terminated=_normalize_ended(state.terminated))
+
+
+def _normalize_running(running: ContainerStateRunning | None) -> ContainerStateRunning | None:
+    return evolve(running, started_at=_whole(running.started_at)) if running is not None else None
+
+
+def _normalize_ended(ended: ContainerStateTerminated | None) -> ContainerStateTerminated | None:
+    if ended is None:
+        return None
+    return evolve(ended, started_at=_whole(ended.started_at), finished_at=_whole(ended.finished_at))
+
+
+def _whole(moment: datetime | None) -> datetime | None:
+    return moment.replace(microsecond=0) if moment is not None else None
+
+
+def merge_for_api(
+    pod: Pod, api_status: PodStatus, status: PodStatus, *, could_have_running_containers: bool, now: datetime
+) -> PodStatus:
+    """Return what is written over `api_status`, times in whole seconds (kubelet v1.36 mergePodStatus)."""
+    is_ending = is_phase_terminal(status.phase) and not is_phase_terminal(api_status.phase)
+    is_withheld = is_ending and could_have_running_containers
+    conditions = _merge_conditions(api_status, status, with_disruption=is_ending and not is_withheld)
+    merged = evolve(status, conditions=conditions, resource_claim_statuses=api_status.resource_claim_statuses)
+    if is_withheld:
+        merged = evolve(merged, phase=api_status.phase, reason=api_status.reason, message=api_status.message)
+    if is_phase_terminal(merged.phase):
+        merged = _unready(pod, merged, now)
+    return normalize_status(merged)
+
+
+def _merge_conditions(api_status: PodStatus, status: PodStatus, *, with_disruption: bool) -> tuple[PodCondition, ...]:
+    """Return the API's conditions of others, then the kubelet's; DisruptionTarget is shared and goes with the phase."""
+    kept = {c.type: c for c in api_status.conditions if c.type not in OWNED_BY_KUBELET}
+    disruption = find_condition(status.conditions, reasons.DISRUPTION_TARGET)
+    if with_disruption and disruption is not None:
+        kept[disruption.type] = disruption
+    return (*kept.values(), *(c for c in status.conditions if c.type in OWNED_BY_KUBELET))
+
+
+def _unready(pod: Pod, status: PodStatus, now: datetime) -> PodStatus:
+    """Make sure that a pod that is over is not called ready (kubelet v1.36 mergePodStatus)."""
+    types = (reasons.READY, reasons.CONTAINERS_READY)
+    if not any(c.type in types and c.status == "True" for c in status.conditions):
+        return status
+    reason = reasons.POD_FAILED if status.phase == FAILED else reasons.POD_COMPLETED
+    conditions = tuple(
+        evolve(c, status="False", reason=reason, message=None) if c.type in types else c for c in status.conditions
+    )
+    observation = Observation(now=now, generation=pod.metadata.generation, is_tracked=bool(status.observed_generation))
+    return evolve(status, conditions=complete_conditions(conditions, status.conditions, observation))
+
+
+def check_container_state_transition(old: PodStatus, new: PodStatus, pod: Pod, features: FeatureGates) -> str | None:
+    """Return why an update must be dropped: a container that is over for good runs or waits again.
+
+    Source: kubelet v1.36 checkContainerStateTransition.
+    """
+    if (pod.spec.restart_policy or ALWAYS) == ALWAYS or all_containers_could_restart(pod, features):
+        return None
+    spec = {c.name: c for c in (*pod.spec.init_containers, *pod.spec.containers)}
+    mains = _revived(spec, old.container_statuses, new.container_statuses, pod, features)
+    inits = _revived(spec, old.init_container_statuses, new.init_container_statuses, pod, features)
+    plain = [name for name in inits if not is_restartable_init_container(spec[name])]
+    if mains:
+        return f"terminated container {mains[0]} attempted illegal transition to non-terminated state"
+    if plain:
+        return f"terminated init container {plain[0]} attempted illegal transition to non-terminated state"
+    return None
+
+
+def _revived(
+    spec: dict[str, Container],
+    old: Iterable[ContainerStatus],
+    new: Iterable[ContainerStatus],
+    pod: Pod,
+    features: FeatureGates,
+) -> list[str]:
+    """Return the containers that were over for good and are not any more."""
+    ended = {status.name for status in new if status.state.terminated is not None}
+    known = {status.name for status in new} & set(spec)
+    return [
+        status.name
+        for status in old
+        if status.state.terminated is not None
+        and status.name in known - ended
+        and not container_should_restart(spec[status.name], pod, status.state.terminated.exit_code, features)
+    ]

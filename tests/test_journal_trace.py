@@ -299,3 +299,18 @@ def test_the_writer_flushes_each_line() -> None:
     for entry in entries([CREATED, start(1, "main"), NoteRecord(at=at(2), text="no")]):
         write(entry)
     assert [json.loads(line)["t"] for line in out.getvalue().splitlines()] == [1.0]
+
+
+class Gone(io.StringIO):
+    """A stream whose reader has left."""
+
+    def write(self, text: str, /) -> int:
+        raise BrokenPipeError(text)
+
+
+def test_a_reader_that_left_is_told_once() -> None:
+    told: list[str] = []
+    write = TraceWriter(Gone(), lambda: told.append("closed"))
+    for entry in entries([start(1, "main"), start(2, "main")]):
+        write(entry)
+    assert told == ["closed"]

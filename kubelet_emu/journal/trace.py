@@ -26,7 +26,7 @@ from kubelet_emu.journal.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from kubelet_emu.api.batch_v1 import JobStatus
@@ -101,16 +101,24 @@ def project(entries: Iterable[Entry]) -> Iterator[JsonObject]:
 
 @define(eq=False)
 class TraceWriter:
-    """A sink that writes the trace as JSON lines, each flushed."""
+    """A sink that writes the trace as JSON lines, each flushed. `on_closed` is called once when the reader has gone."""
 
     out: TextIO
+    on_closed: Callable[[], None] = lambda: None
     _projection: Projection = field(factory=Projection, init=False)
+    _is_closed: bool = field(default=False, init=False)
 
     def __call__(self, entry: Entry) -> None:
         """Write the trace record of an entry, if it has one."""
-        if (record := self._projection.feed(entry)) is not None:
+        record = self._projection.feed(entry)
+        if record is None or self._is_closed:
+            return
+        try:
             self.out.write(to_line(record))
             self.out.flush()
+        except BrokenPipeError:
+            self._is_closed = True
+            self.on_closed()
 
 
 def to_line(record: JsonObject) -> str:

@@ -1,0 +1,265 @@
+"""A run as a whole: read, refuse, open the records, run the session, sum up, choose the exit status."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, TextIO
+
+import trio
+from attrs import define, field, frozen
+
+from kubelet_emu.cli.exit_status import BAD_INPUT, INTERRUPTED, exit_status, outcome_of
+from kubelet_emu.cli.failures import InputError, explain
+from kubelet_emu.cli.inputs import read_inputs, show_problems
+from kubelet_emu.cli.instances import Instance, default_root, new_instance_id
+from kubelet_emu.cli.session import Session
+from kubelet_emu.config.features import gates_for
+from kubelet_emu.config.kubelet_configuration import ConfigurationError, KubeletConfiguration
+from kubelet_emu.config.kubelet_configuration import load as load_configuration
+from kubelet_emu.journal.console import Console, Stream, wants_colour
+from kubelet_emu.journal.journal import Journal, LogFile
+from kubelet_emu.journal.records import EndRecord, HeaderRecord, NoteRecord, Record
+from kubelet_emu.journal.redact import Redactor
+from kubelet_emu.journal.summary import summarize
+from kubelet_emu.journal.summary_text import format_summary
+from kubelet_emu.journal.trace import TraceWriter
+from kubelet_emu.kubelet.timebase import Timebase
+from kubelet_emu.manifests import format_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from kubelet_emu.cli.inputs import Inputs
+    from kubelet_emu.cli.options import RunOptions
+    from kubelet_emu.cli.session import Emulator
+    from kubelet_emu.config.features import FeatureGates
+    from kubelet_emu.journal.encode import Entry
+    from kubelet_emu.journal.journal import Sink
+
+MAX_SEED = 2**32
+
+
+@frozen(kw_only=True)
+class Streams:
+    """Where a command writes."""
+
+    out: TextIO = field(factory=lambda: sys.stdout)
+    err: TextIO = field(factory=lambda: sys.stderr)
+
+
+@frozen(kw_only=True)
+class Plan:
+    """Everything that is decided before the engine is touched."""
+
+    options: RunOptions
+    inputs: Inputs
+    configuration: KubeletConfiguration
+    features: FeatureGates
+    instance: Instance
+    seed: int
+
+
+@frozen(kw_only=True)
+class Running:
+    """What an emulator needs of the run it belongs to."""
+
+    plan: Plan
+    emit: Callable[[Record], None]
+    timebase: Timebase
+
+
+def execute(
+    options: RunOptions, streams: Streams, open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]]
+) -> int:
+    """Do a run and return its exit status; every error ends here as text."""
+    try:
+        plan = make_plan(options, streams)
+        return BAD_INPUT if plan is None else trio.run(_run, plan, streams, open_emulator)
+    except BaseException as error:  # noqa: BLE001 - the edge of the program
+        failure = explain(error)
+        print(failure.text, file=streams.err)
+        return failure.status
+
+
+def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
+    """Read what the user names; None when something of it is wrong, which is then said."""
+    seed = random.SystemRandom().randrange(MAX_SEED) if options.seed is None else options.seed
+    inputs = read_inputs(options, random.Random(f"{seed}/names"))  # noqa: S311 - names, not secrets
+    show_problems(inputs, streams.err)
+    configuration = _read_configuration(options, streams)
+    if inputs.has_errors or configuration is None:
+        return None
+    if not inputs.runnables:
+        raise InputError("nothing to run: no Pod, Job or Deployment in " + ", ".join(options.manifests))
+    root = options.root_dir or default_root(os.environ, os.getuid())
+    return Plan(
+        options=options,
+        inputs=inputs,
+        configuration=configuration,
+        features=_features(options, configuration),
+        instance=Instance(root=root, id=new_instance_id()),
+        seed=seed,
+    )
+
+
+def _read_configuration(options: RunOptions, streams: Streams) -> KubeletConfiguration | None:
+    if options.config is None:
+        return KubeletConfiguration()
+    try:
+        configuration = load_configuration(str(options.config))
+    except ConfigurationError as error:
+        print(error, file=streams.err)
+        return None
+    for warning in configuration.warnings:
+        print(format_problem(warning, ""), file=streams.err)
+    return configuration
+
+
+def _features(options: RunOptions, configuration: KubeletConfiguration) -> FeatureGates:
+    try:
+        return gates_for(options.kubernetes, configuration.feature_gates.overrides)
+    except ValueError as error:
+        raise InputError(f"--kubernetes: {error}") from error
+
+
+async def _run(
+    plan: Plan, streams: Streams, open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]]
+) -> int:
+    """Run a plan with its records open; returns the exit status."""
+    timebase = Timebase.real()
+    options = plan.options
+    with ExitStack() as stack:
+        run = _Run(plan=plan, streams=streams, timebase=timebase)
+        run.open(stack)
+        _make_folder(plan.instance)
+        run.emit(_header(plan, timebase))
+        running = Running(plan=plan, emit=run.emit, timebase=timebase)
+        try:
+            why = await run.session.run(lambda: open_emulator(running))
+        finally:
+            if not options.keep and not run.session.left():
+                plan.instance.remove()
+        print(format_summary(summarize(run.session.facts), _width()), file=streams.err, end="")
+        if options.keep:
+            print(_kept(plan.instance), file=streams.err)
+        return exit_status(outcome_of(run.session.facts, why), options.fail_on)
+
+
+@define(eq=False, kw_only=True)
+class _Run:
+    """The journal of a run and the session that listens to it."""
+
+    plan: Plan
+    streams: Streams
+    timebase: Timebase
+    session: Session = field(init=False)
+    journal: Journal = field(init=False)
+
+    def open(self, stack: ExitStack) -> None:
+        """Open the files and build the journal; InputError for a file that can't be written."""
+        options = self.plan.options
+        self.session = Session(
+            emit=self.emit,
+            abandon=self._abandon,
+            delete_when=options.delete_when,
+            timeout=options.timeout,
+            grace_period=options.grace_period,
+            keep=options.keep,
+        )
+        sinks: list[Sink] = [*self._files(stack), AfterEnd(self._console()), self.session]
+        if options.output == "json":
+            sinks.insert(0, AfterEnd(TraceWriter(self.streams.out, self._closed)))
+        self.journal = Journal(
+            now=self.timebase.now,
+            sinks=tuple(sinks),
+            redactor=Redactor(key=os.urandom(16), log_values=options.log_values),
+        )
+
+    def emit(self, record: Record) -> None:
+        """Emit a record."""
+        self.journal.emit(record)
+
+    def _files(self, stack: ExitStack) -> list[Sink]:
+        options = self.plan.options
+        sinks: list[Sink] = []
+        try:
+            if options.log is not None:
+                log = LogFile(path=options.log, epoch=self.timebase.epoch, on_error=self._log_failed)
+                sinks.append(stack.enter_context(log))
+            if options.trace is not None:
+                sinks.append(AfterEnd(TraceWriter(stack.enter_context(options.trace.open("w")))))
+        except OSError as error:
+            raise InputError(f"{error.filename}: {error.strerror}") from error
+        return sinks
+
+    def _console(self) -> Console:
+        out, err = self.streams.out, self.streams.err
+        logs = None if self.plan.options.output == "json" else Stream(out, wants_colour(out, os.environ))
+        return Console(
+            logs=logs,
+            changes=Stream(err, wants_colour(err, os.environ)),
+            on_closed=self._closed,
+        )
+
+    def _closed(self) -> None:
+        self.session.request_stop("nobody reads the output any more")
+
+    def _log_failed(self, error: OSError) -> None:
+        print(f"warning: the log ends here: {error}", file=self.streams.err)
+
+    def _abandon(self) -> None:
+        """Leave the process at once, naming what is left."""
+        lines = [f"left running: {name}" for name in self.session.left()]
+        print("\n".join([*lines, _kept(self.plan.instance)]), file=self.streams.err, flush=True)
+        os._exit(INTERRUPTED)
+
+
+@define(eq=False)
+class AfterEnd:
+    """Passes entries on until the run's end; of the clean-up behind it only notes."""
+
+    sink: Sink
+    _has_ended: bool = field(default=False, init=False)
+
+    def __call__(self, entry: Entry) -> None:
+        """Pass an entry on, or not."""
+        is_note = isinstance(entry.record, NoteRecord)
+        if not self._has_ended or is_note:
+            self.sink(entry)
+        self._has_ended = self._has_ended or isinstance(entry.record, EndRecord)
+
+
+def _make_folder(instance: Instance) -> None:
+    try:
+        instance.create()
+    except OSError as error:
+        raise InputError(f"--root-dir: {error.filename}: {error.strerror}") from error
+
+
+def _header(plan: Plan, timebase: Timebase) -> HeaderRecord:
+    import kubelet_emu
+
+    return HeaderRecord(
+        at=timebase.epoch,
+        version=kubelet_emu.__version__,
+        kubernetes=f"v{plan.options.kubernetes.removeprefix('v')}",
+        epoch=timebase.epoch,
+        seed=plan.seed,
+        timing=plan.options.timing,
+        instance=plan.instance.id,
+        runtime={"name": plan.options.runtime},
+        features=plan.features.overrides,
+    )
+
+
+def _kept(instance: Instance) -> str:
+    return f"to remove what is left: kubelet-emu prune --root-dir {instance.root}"
+
+
+def _width() -> int:
+    return shutil.get_terminal_size((80, 24)).columns

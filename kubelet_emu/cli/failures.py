@@ -1,0 +1,60 @@
+"""Errors at the edge: what a user reads when a run can't go on, and the exit status.
+
+Expected errors are a line. Anything else is a bug: its traceback with its notes, and where to report it.
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from kubelet_emu.cli.exit_status import BAD_INPUT, FAILED, INTERRUPTED, NO_ENGINE
+from runtime.api import CRIError, RuntimeUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REPORT_AT = "this is a bug in kubelet-emu: please report it with the text above and, if you have it, the file of --log"
+
+
+class InputError(Exception):
+    """Something the user named can't be used; the text says what."""
+
+
+@frozen
+class Failure:
+    """What to print and how to exit."""
+
+    status: int
+    text: str
+
+
+def explain(error: BaseException) -> Failure:
+    """Return what to tell about an error, unwrapping groups of one kind of cause."""
+    leaves = tuple(_leaves(error))
+    if all(isinstance(leaf, KeyboardInterrupt) for leaf in leaves):
+        return Failure(INTERRUPTED, "interrupted")
+    bugs = [leaf for leaf in leaves if not isinstance(leaf, InputError | CRIError | KeyboardInterrupt)]
+    if bugs:
+        return Failure(FAILED, "\n".join([*(_traceback(bug) for bug in bugs), REPORT_AT]))
+    expected = next(leaf for leaf in leaves if not isinstance(leaf, KeyboardInterrupt))
+    if isinstance(expected, RuntimeUnavailableError):
+        hint = "is an engine running? `make engine` of the project's checkout sets one up"
+        return Failure(NO_ENGINE, f"error: no container engine: {expected}\n{hint}")
+    status = BAD_INPUT if isinstance(expected, InputError) else FAILED
+    return Failure(status, "\n".join([f"error: {expected}", *getattr(expected, "__notes__", [])]))
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors of a group that are no groups."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _traceback(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error)).rstrip()

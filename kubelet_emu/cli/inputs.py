@@ -1,0 +1,64 @@
+"""From the manifests that the user names to what is run, with everything that is wrong said at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from attrs import evolve, field, frozen
+
+from kubelet_emu.manifests import format_problem, load
+from kubelet_emu.manifests.defaults import set_defaults
+from kubelet_emu.manifests.safety import SafetyPolicy, check_safety
+from kubelet_emu.manifests.workloads import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from random import Random
+    from typing import TextIO
+
+    from kubelet_emu.api.batch_v1 import Job
+    from kubelet_emu.api.v1 import ConfigMap, Pod, Secret
+    from kubelet_emu.cli.options import RunOptions
+    from kubelet_emu.manifests import Loaded, Problem
+
+
+@frozen(kw_only=True)
+class Inputs:
+    """What is stored and what is run, in the order of the manifests, each with its defaults; and what is wrong."""
+
+    stored: tuple[ConfigMap | Secret, ...] = ()
+    runnables: tuple[Pod | Job, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    sources: Mapping[str, str] = field(factory=dict, repr=False)
+
+    @property
+    def has_errors(self) -> bool:
+        """Tell whether something must be mended before anything runs."""
+        return any(problem.severity == "error" for problem in self.problems)
+
+
+def read_inputs(options: RunOptions, rng: Random) -> Inputs:
+    """Read, sort, default and check the manifests; never raises for what they contain."""
+    result = load(options.manifests, strict=options.strict)
+    expansion = expand([loaded for loaded in result.objects if loaded.is_whole], rng)
+    refusals = [p for r in expansion.runnables for p in check_safety(r, _policy(options.safety, r.loaded))]
+    return Inputs(
+        stored=tuple(cast("ConfigMap | Secret", set_defaults(r.object)) for r in expansion.stored),
+        runnables=tuple(cast("Pod | Job", set_defaults(r.object)) for r in expansion.runnables),
+        problems=(*result.problems, *expansion.problems, *refusals),
+        sources=result.sources,
+    )
+
+
+def _policy(policy: SafetyPolicy, loaded: Loaded) -> SafetyPolicy:
+    """Return the policy for one manifest: without an option it may read its own folder."""
+    file = loaded.source.file
+    is_file = not file.startswith("<") and not policy.host_paths
+    return evolve(policy, manifest_folder=str(Path(file).resolve().parent) if is_file else None)
+
+
+def show_problems(inputs: Inputs, out: TextIO) -> None:
+    """Write each problem with its source line."""
+    for problem in inputs.problems:
+        print(format_problem(problem, inputs.sources.get(problem.file, "")), file=out)

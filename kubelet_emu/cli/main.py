@@ -1,0 +1,59 @@
+"""The command line: one group whose commands are imported when they are used.
+
+`--help` and `--version` import click and nothing else, for start-up is what a user feels first.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+COMMANDS = {
+    "run": "Run manifests until their pods end, or until Ctrl-C.",
+    "demo": "Run a Job with a sidecar that comes with this program.",
+    "validate": "Check manifests and run nothing.",
+    "trace": "Convert a lifecycle log into a trace.",
+    "prune": "Remove what dead runs have left behind.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in `kubelet_emu.cli.NAME`, as `command`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Import a command; None for a name that there isn't."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"kubelet_emu.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+    if value:
+        import kubelet_emu
+
+        click.echo(f"kubelet-emu {kubelet_emu.__version__} (Kubernetes v1.36)")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Say which version this is.",
+)
+def main() -> None:
+    """Run Kubernetes Pod and Job manifests on one machine, with the kubelet's lifecycle rules."""

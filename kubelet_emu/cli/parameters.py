@@ -1,0 +1,183 @@
+"""Options of `run` and `demo` for click: names, help texts, and how their words become a RunOptions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import click
+
+from kubelet_emu.cli import options as words
+from kubelet_emu.cli.options import NodeCapacity, RunOptions
+from kubelet_emu.cli.triggers import Trigger
+from kubelet_emu.images.mirrors import Mirror
+from kubelet_emu.images.outcome import PullOverride
+from kubelet_emu.manifests.safety import HostPathRule, SafetyPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Decorated = TypeVar("Decorated", bound=Callable[..., object])
+
+NON_NEGATIVE = click.FloatRange(min=0)
+
+
+class Word(click.ParamType):  # type: ignore[type-arg] - older clicks have no argument here
+    """A word that a function reads; its ValueError is shown to the user."""
+
+    def __init__(self, name: str, read: Callable[[str], object]) -> None:
+        """Keep the function and the name of what it reads."""
+        self.name = name
+        self._read = read
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
+        """Read the word; a default that was read already stays."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._read(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+PATH = click.Path(path_type=Path, dir_okay=False)
+
+PARAMETERS: tuple[click.Option, ...] = (
+    click.Option(
+        ["--runtime"],
+        type=click.Choice(["docker"]),
+        default="docker",
+        show_default=True,
+        help="What runs the containers.",
+    ),
+    click.Option(["--log"], type=PATH, metavar="FILE", help="Write the lifecycle log (JSON lines, mode 0600)."),
+    click.Option(["--log-values"], is_flag=True, help="Keep plain env values in records instead of digests."),
+    click.Option(["--trace"], type=PATH, metavar="FILE", help="Write the trace that scenarios are checked against."),
+    click.Option(
+        ["-o", "--output"],
+        type=click.Choice(["text", "json"]),
+        default="text",
+        help="json: the trace instead of container logs on stdout.",
+    ),
+    click.Option(["--config"], type=PATH, metavar="FILE", help="A KubeletConfiguration file."),
+    click.Option(
+        ["--kubernetes"],
+        default="1.36",
+        show_default=True,
+        metavar="VERSION",
+        help="Use the feature gates of this version.",
+    ),
+    click.Option(
+        ["--timing"],
+        type=click.Choice(["fast", "kubelet"]),
+        default="fast",
+        show_default=True,
+        help="kubelet: a real node's delays too.",
+    ),
+    click.Option(
+        ["--timeout"], type=NON_NEGATIVE, metavar="S", help="Delete the pods after S seconds; exit status 124."
+    ),
+    click.Option(
+        ["--grace-period"],
+        type=click.IntRange(min=0),
+        metavar="S",
+        help="Grace of every delete; default: the pod's own.",
+    ),
+    click.Option(
+        ["--delete-when"],
+        type=Word("moment", Trigger.parse),
+        metavar="MOMENT[+S]",
+        help="Delete the pods then: ready, running, SECONDS, or 'NAME started|exited|ready'.",
+    ),
+    click.Option(
+        ["--fail-on"],
+        type=Word("list", words.read_fail_on),
+        default="",
+        metavar="LIST",
+        help="Exit 1 if this happened: killed,restarted,warning.",
+    ),
+    click.Option(["--pull"], type=click.Choice(["always", "missing", "never"]), help="Override every imagePullPolicy."),
+    click.Option(
+        ["--registry-mirror"],
+        type=Word("mirror", Mirror.parse),
+        multiple=True,
+        metavar="HOST=HOST2[/PREFIX]",
+        help="Pull images of HOST from HOST2 instead; repeatable.",
+    ),
+    click.Option(["--keep"], is_flag=True, help="Remove nothing at the end."),
+    click.Option(
+        ["--root-dir"], type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Where state is kept."
+    ),
+    click.Option(
+        ["--node-name"],
+        type=Word("name", words.read_node_name),
+        metavar="NAME",
+        help="Name of the node; default: the host's.",
+    ),
+    click.Option(
+        ["--node-capacity"],
+        type=Word("capacity", NodeCapacity.parse),
+        metavar="cpu=,memory=,pods=",
+        help="What the node has; default: what the engine has.",
+    ),
+    click.Option(
+        ["--node-label"],
+        type=Word("label", words.read_label),
+        multiple=True,
+        metavar="K=V",
+        help="A label of the node; repeatable.",
+    ),
+    click.Option(
+        ["--allow-host-path"],
+        type=Word("path", HostPathRule.parse),
+        multiple=True,
+        metavar="PREFIX[:rw]",
+        help="Let pods mount host paths below PREFIX; repeatable.",
+    ),
+    click.Option(["--allow-privileged"], is_flag=True, help="Let containers be privileged."),
+    click.Option(["--allow-host-namespaces"], is_flag=True, help="Let pods use hostNetwork, hostPID and hostIPC."),
+    click.Option(
+        ["--publish-address"],
+        type=Word("address", words.read_address),
+        default="127.0.0.1",
+        show_default=True,
+        metavar="IP",
+        help="Where hostPorts listen.",
+    ),
+    click.Option(["--strict"], is_flag=True, help="Duplicate keys in manifests are errors."),
+    click.Option(
+        ["--seed"], type=int, metavar="N", help="Seed of names and jitter; default: a random one, which the log tells."
+    ),
+)
+
+
+def run_parameters(command: Decorated) -> Decorated:
+    """Give a command function the options of a run."""
+    for parameter in reversed(PARAMETERS):
+        command.__dict__.setdefault("__click_params__", []).append(parameter)
+    return command
+
+
+def to_options(manifests: tuple[str, ...], given: Mapping[str, object]) -> RunOptions:
+    """Return what click parsed as one value."""
+    values = dict(given)
+    safety = SafetyPolicy(
+        host_paths=cast("tuple[HostPathRule, ...]", values.pop("allow_host_path")),
+        allow_privileged=bool(values.pop("allow_privileged")),
+        allow_host_namespaces=bool(values.pop("allow_host_namespaces")),
+    )
+    mirrors = values.pop("registry_mirror")
+    labels = dict(cast("tuple[tuple[str, str], ...]", values.pop("node_label")))
+    capacity = values.pop("node_capacity") or NodeCapacity()
+    pull = values.pop("pull")
+    make = cast("Callable[..., RunOptions]", RunOptions)  # each word was read by its type above
+    return make(
+        manifests=manifests,
+        safety=safety,
+        registry_mirrors=mirrors,
+        node_labels=labels,
+        node_capacity=capacity,
+        node_name=values.pop("node_name") or "",
+        pull=None if pull is None else PullOverride(pull),
+        **values,
+    )

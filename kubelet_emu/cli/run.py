@@ -1,0 +1,30 @@
+"""`kubelet-emu run`: parse and hand over."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from kubelet_emu.cli.parameters import run_parameters, to_options
+
+
+@click.command("run")
+@click.argument("manifests", nargs=-1, required=True, metavar="MANIFEST...")
+@run_parameters
+def command(manifests: tuple[str, ...], **given: object) -> None:
+    """Run manifests (files, folders, - for stdin) until their pods end, or until Ctrl-C.
+
+    Container logs go to stdout as POD CONTAINER TIME LINE, what happens to stderr, and a summary at the end. Ctrl-C
+    deletes all pods gracefully, a second one with grace 0, a third leaves at once.
+
+    Exit status, first match: 2 bad manifest or option, or nothing to run; 3 no engine; 124 --timeout; 130 a second
+    Ctrl-C; 1 something of --fail-on happened; after a stop that was asked for, 0 if each pod had been Ready or has
+    Succeeded and no init container failed, else 1; otherwise 0 only if everything succeeded.
+    """
+    from kubelet_emu.cli.emulator import open_emulator
+    from kubelet_emu.cli.execution import Streams, execute
+
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    sys.exit(execute(to_options(manifests, given), Streams(), open_emulator))

@@ -1,0 +1,74 @@
+"""`--delete-when`: the moment after which a run deletes its pods.
+
+`ready` (every pod is Ready), `running` (every pod's phase is Running or beyond), a number of seconds from the start, or
+`NAME started|exited|ready`, where NAME is a container or POD/CONTAINER; each may end in `+SECONDS`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kubelet_emu.journal.facts import ContainerFacts, Facts
+
+_PLUS = re.compile(r"\s*\+\s*(\d+(?:\.\d+)?)s?\s*$")
+_SECONDS = re.compile(r"\d+(?:\.\d+)?s?")
+_OF_POD = frozenset({"ready", "running"})
+_OF_CONTAINER = frozenset({"started", "exited", "ready"})
+
+
+@frozen(kw_only=True)
+class Trigger:
+    """A moment: `what` of container `name` (empty: of all pods), or `seconds` alone; then `plus` more seconds."""
+
+    what: str = ""
+    name: str = ""
+    seconds: float = 0.0
+    plus: float = 0.0
+
+    @classmethod
+    def parse(cls, text: str) -> Trigger:
+        """Read a moment; ValueError says what would be one."""
+        moment, plus = text.strip(), 0.0
+        if (tail := _PLUS.search(moment)) is not None:
+            moment, plus = moment[: tail.start()], float(tail.group(1))
+        if _SECONDS.fullmatch(moment):
+            return cls(seconds=float(moment.removesuffix("s")), plus=plus)
+        if moment in _OF_POD:
+            return cls(what=moment, plus=plus)
+        name, _, what = moment.rpartition(" ")
+        if name.strip() and " " not in name.strip() and what in _OF_CONTAINER:
+            return cls(what=what, name=name.strip(), plus=plus)
+        raise ValueError(f"{text!r} is no moment: use ready, running, SECONDS or 'NAME started|exited|ready'")
+
+    def has_come(self, facts: Facts) -> bool:
+        """Tell whether the moment has come; for seconds alone it always has: they are waited for."""
+        if not self.what:
+            return True
+        if self.name:
+            return any(_has_happened(container, self.what) for container in self._containers(facts))
+        pods = facts.pods.values()
+        if self.what == "ready":
+            return bool(pods) and all(pod.is_ready for pod in pods)
+        return bool(pods) and all(pod.phase != "Pending" for pod in pods)
+
+    def _containers(self, facts: Facts) -> Iterator[ContainerFacts]:
+        pod_name, _, name = self.name.rpartition("/")
+        for pod in facts.pods.values():
+            if pod_name in {"", pod.ref.name} and name in pod.containers:
+                yield pod.containers[name]
+
+
+def _has_happened(container: ContainerFacts, what: str) -> bool:
+    match what:
+        case "started":
+            return any(run.started_at is not None for run in container.runs.values())
+        case "exited":
+            return any(run.exited_at is not None for run in container.runs.values())
+        case _:
+            return container.was_ready

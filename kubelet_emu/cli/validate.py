@@ -1,0 +1,50 @@
+"""`kubelet-emu validate`: what is wrong with manifests, without running them."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kubelet_emu.manifests import Problem
+
+
+@click.command("validate")
+@click.argument("manifests", nargs=-1, required=True, metavar="MANIFEST...")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: a list of problems.")
+@click.option("--strict", is_flag=True, help="Duplicate keys in manifests are errors.")
+def command(manifests: tuple[str, ...], output: str, strict: bool) -> None:  # noqa: FBT001 - click's way
+    """Check manifests (files, folders, - for stdin): all errors and warnings at once.
+
+    Exit status: 1 when there is an error, else 0.
+    """
+    from kubelet_emu.manifests import format_problem, load
+    from kubelet_emu.manifests.workloads import expand
+
+    result = load(manifests, strict=strict)
+    expansion = expand([loaded for loaded in result.objects if loaded.is_whole], random.Random(0))  # noqa: S311 - names
+    problems = (*result.problems, *expansion.problems)
+    if output == "json":
+        click.echo(as_json(problems))
+    else:
+        for problem in problems:
+            click.echo(format_problem(problem, result.sources.get(problem.file, "")))
+        click.echo(_count(problems), err=True)
+    sys.exit(1 if any(problem.severity == "error" for problem in problems) else 0)
+
+
+def as_json(problems: Iterable[Problem]) -> str:
+    """Return problems as a JSON list."""
+    names = ("file", "line", "column", "path", "type", "text", "severity", "hint")
+    return json.dumps([{name: getattr(problem, name) for name in names} for problem in problems], indent=2)
+
+
+def _count(problems: tuple[Problem, ...]) -> str:
+    errors = sum(problem.severity == "error" for problem in problems)
+    return f"{errors} errors, {len(problems) - errors} warnings"

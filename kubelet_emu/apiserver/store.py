@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=APIObject)
 _NAME_ATTEMPTS = 8
+_MAX_GENERATED_BASE = 63 - 5
 
 
 def _accept(_old: APIObject, new: APIObject, _subresource: str) -> APIObject:
@@ -216,12 +217,13 @@ class APIServer:
         return self._broadcaster.subscribe(callback)
 
     def _named(self, obj: T) -> T:
-        """Make the name from generateName where there is none; a taken one is tried again."""
+        """Make the name from generateName, cut to fit, where there is none; a taken one is tried again."""
         metadata = obj.metadata
         if metadata.name or not metadata.generate_name:
             return obj
+        base = metadata.generate_name[:_MAX_GENERATED_BASE]
         for _ in range(_NAME_ATTEMPTS):
-            obj = with_metadata(obj, name=metadata.generate_name + self.suffix())
+            obj = with_metadata(obj, name=base + self.suffix())
             if key_of(obj) not in self._objects.get(obj.kind, {}):
                 break
         return obj
@@ -248,12 +250,13 @@ class APIServer:
         obj = with_metadata(obj, resource_version=str(self._resource_version))
         key, uid = key_of(obj), obj.metadata.uid or ""
         old = self._objects.get(key.kind, {}).get(key)
-        if old is not None:
-            self._forget_owners(old)
         self._objects.setdefault(key.kind, {})[key] = obj
         self._key_of_uid[uid] = key
-        for owner in obj.metadata.owner_references:
-            self._dependents.setdefault(owner.uid, {})[key] = None
+        if old is None or old.metadata.owner_references != obj.metadata.owner_references:
+            if old is not None:
+                self._forget_owners(old)
+            for owner in obj.metadata.owner_references:
+                self._dependents.setdefault(owner.uid, {})[key] = None
         self._broadcaster.publish(WatchEvent(event, obj))
         return obj
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kubelet_emu.jobs.rules import words
-from kubelet_emu.jobs.rules.conditions import new_condition, true_condition
+from kubelet_emu.jobs.rules.conditions import finished_condition, new_condition, true_condition
 from kubelet_emu.jobs.rules.pod_failure_policy import match_pod_failure_policy
 from kubelet_emu.jobs.rules.pods import is_pod_failed, restart_sum
 from kubelet_emu.jobs.rules.snapshot import is_indexed, is_suspended
@@ -56,6 +56,14 @@ def active_deadline_at(job: Job) -> datetime | None:
     if seconds is None or started_at is None or is_suspended(job):
         return None
     return started_at + timedelta(seconds=seconds)
+
+
+def ttl_expires_at(job: Job) -> datetime | None:
+    """Return when a finished Job is deleted by itself, None without a TTL or before its end (ttlafterfinished)."""
+    finished, seconds = finished_condition(job), job.spec.ttl_seconds_after_finished
+    if finished is None or finished.last_transition_time is None or seconds is None:
+        return None
+    return finished.last_transition_time + timedelta(seconds=seconds)
 
 
 def _failure(reason: str, message: str, now: datetime) -> JobCondition:

@@ -99,11 +99,11 @@ def _split_duplicated_indexes(pods: list[Pod], completions: int) -> tuple[list[P
 def _by_value(pods: Iterable[Pod]) -> list[Pod]:
     """Return pods with the least valuable first (controller.ActivePods.Less).
 
-    Unassigned, pending, not ready, ready for less time, restarted more often, younger.
+    Unassigned, pending, not ready, ready for less time, restarted more often, younger; of equals the later in the list.
     """
 
     def value(pod: Pod) -> tuple[bool, int, bool, float, int, float]:
-        """Return what orders a pod; equal pods stay in the order of their creation."""
+        """Return what orders a pod."""
         created = pod.metadata.creation_timestamp
         restarts = max((status.restart_count for status in pod.status.container_statuses), default=0)
         return (
@@ -115,7 +115,7 @@ def _by_value(pods: Iterable[Pod]) -> list[Pod]:
             -created.timestamp() if created else 0.0,
         )
 
-    return sorted(pods, key=value)
+    return sorted(reversed(list(pods)), key=value)
 
 
 def _ready_since(pod: Pod) -> float:

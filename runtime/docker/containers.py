@@ -88,12 +88,14 @@ class Containers:
         await self.maker.remove(container_id)
         self._failed_at.pop(container_id, None)
 
-    async def list(self) -> tuple[ContainerSummary, ...]:
-        """Return all containers, newest first, sandboxes and helpers left out."""
+    async def list(self, pod_uid: str | None = None) -> tuple[ContainerSummary, ...]:
+        """Return all containers, or those of one pod, newest first, sandboxes and helpers left out."""
         wanted = [
             f"{naming.INSTANCE_LABEL}={self.own_labels[naming.INSTANCE_LABEL]}",
             f"{naming.TYPE_LABEL}={naming.CONTAINER_TYPE}",
         ]
+        if pod_uid is not None:
+            wanted.append(f"{naming.POD_UID_LABEL}={pod_uid}")
         items = await self.bridge.read(lambda client: client.containers(all=True, filters={"label": wanted}))
         summaries = [convert.container_summary(item) for item in items]
         return tuple([await self._corrected(summary) for summary in summaries])

@@ -91,12 +91,14 @@ class Sandboxes:
         instance = self.own_labels[naming.INSTANCE_LABEL]
         return [f"{naming.INSTANCE_LABEL}={instance}", f"{naming.SANDBOX_ID_LABEL}={sandbox_id}"]
 
-    async def list(self) -> tuple[PodSandboxStatus, ...]:
-        """Return all sandboxes, newest first."""
+    async def list(self, pod_uid: str | None = None) -> tuple[PodSandboxStatus, ...]:
+        """Return all sandboxes, or those of one pod, newest first."""
         wanted = [
             f"{naming.INSTANCE_LABEL}={self.own_labels[naming.INSTANCE_LABEL]}",
             f"{naming.TYPE_LABEL}={naming.SANDBOX_TYPE}",
         ]
+        if pod_uid is not None:
+            wanted.append(f"{naming.POD_UID_LABEL}={pod_uid}")
         items = await self.bridge.read(functools.partial(_list, wanted))
         return tuple(convert.sandbox_summary(self._with_known_death(item)) for item in items)
 

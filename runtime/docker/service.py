@@ -197,9 +197,9 @@ class DockerRuntime:
         """Remove the sandbox and every container in it."""
         await self._sandboxes.remove(sandbox_id)
 
-    async def list_pod_sandboxes(self) -> tuple[PodSandboxStatus, ...]:
-        """Return all sandboxes of this instance, newest first."""
-        return await self._sandboxes.list()
+    async def list_pod_sandboxes(self, pod_uid: str | None = None) -> tuple[PodSandboxStatus, ...]:
+        """Return the sandboxes of this instance, or of one pod, newest first."""
+        return await self._sandboxes.list(pod_uid)
 
     async def pod_sandbox_status(self, sandbox_id: SandboxID) -> PodSandboxStatus:
         """Return one sandbox with its IPs; NotFoundError."""
@@ -239,9 +239,9 @@ class DockerRuntime:
         del keep_logs
         await self._containers.remove(container_id)
 
-    async def list_containers(self) -> tuple[ContainerSummary, ...]:
-        """Return all containers of this instance, newest first, sandboxes left out."""
-        return await self._containers.list()
+    async def list_containers(self, pod_uid: str | None = None) -> tuple[ContainerSummary, ...]:
+        """Return the containers of this instance, or of one pod, newest first, sandboxes left out."""
+        return await self._containers.list(pod_uid)
 
     async def container_status(self, container_id: ContainerID) -> ContainerStatus:
         """Return one container in full; NotFoundError."""

@@ -81,7 +81,7 @@ async def http_get(request: HTTPRequest, dial: Dial, deadline: float) -> HTTPOut
     Source: kubelet v1.36 DoHTTPProbe, RedirectChecker.
     """
     hostname = request.host
-    for _ in range(MAX_REDIRECTS + 1):
+    for _ in range(MAX_REDIRECTS):
         exchange = _Exchange()
         try:
             with trio.move_on_at(deadline) as scope:

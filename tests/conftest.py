@@ -1,0 +1,1 @@
+"""Lies here so that tests find the helper modules beside it."""

@@ -304,6 +304,11 @@ def forbidden_sysctl(name: str) -> str:
     return f'forbidden sysctl: "{name}" not allowlisted'
 
 
+def sysctl_of_host_namespace(name: str, namespace: str) -> str:
+    """Return the message of SysctlForbidden for a sysctl that would be the host's; `namespace` is Net or IPC."""
+    return f'forbidden sysctl: "{name}" not allowed with host {namespace} enabled'
+
+
 def allocate_failed(error: str) -> str:
     """Return the message of a resource manager that refused."""
     return f"Allocate failed due to {error}, which is unexpected"

@@ -1,22 +1,21 @@
-"""Gathering what configs are made from: objects, volumes, files, the pod's addresses.
+"""Looking up what the configs of sandboxes and containers are made from.
 
-Looks up and writes, and leaves every decision to `sandbox_config` and `container_config`.
-Source: kubelet v1.36 GenerateRunContainerOptions, generatePodSandboxConfig.
+The configs themselves are pure (`sandbox_config`, `container_config`); here are the look-ups in the API server, the
+mounted volumes and the kubelet's own files. Source: kubelet v1.36 GenerateRunContainerOptions.
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define, evolve
 
-from kubelet_emu.api import reasons
-from kubelet_emu.config.features import FeatureGates
+from kubelet_emu.api import labels, reasons
+from kubelet_emu.api.v1 import ConfigMap, EphemeralContainer, Secret
 from kubelet_emu.kubelet.container_config import ContainerInput, generate_container_config
-from kubelet_emu.kubelet.sandbox_config import LOOPBACK, generate_pod_sandbox_config
-from kubelet_emu.rules.dns import NodeDNS, pod_dns
-from kubelet_emu.rules.downward_api import RuntimeFacts
+from kubelet_emu.kubelet.sandbox_config import generate_pod_sandbox_config
+from kubelet_emu.rules.dns import pod_dns
+from kubelet_emu.rules.downward_api import FieldError, RuntimeFacts
 from kubelet_emu.rules.environment import (
     ContainerEnvironmentError,
     EnvironmentSources,
@@ -26,91 +25,80 @@ from kubelet_emu.rules.environment import (
 from kubelet_emu.rules.hostname import pod_hostname
 from kubelet_emu.rules.hosts import managed_hosts, needs_hosts_file
 from kubelet_emu.rules.observed import StartFailure
+from kubelet_emu.rules.termination_message import log_tail, termination_message, wants_log
 from kubelet_emu.volumes.mounted import MountConfigError, make_mounts
 from runtime.api import CRIError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from kubelet_emu.api.v1 import ConfigMap, Container, EphemeralContainer, Pod, Secret
+    from kubelet_emu.api.v1 import Container, Pod
+    from kubelet_emu.apiserver.store import APIServer
+    from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.images.outcome import ImageOutcome
-    from kubelet_emu.rules.environment import ServiceFacts
-    from kubelet_emu.rules.observed import ObservedPod
-    from kubelet_emu.rules.resources import NodeResources
+    from kubelet_emu.kubelet.container_manager import StartedSandbox
+    from kubelet_emu.kubelet.node import Node
+    from kubelet_emu.kubelet.recorder import Recorder
+    from kubelet_emu.volumes.kubelet_files import KubeletFiles
     from kubelet_emu.volumes.manager import VolumeManager
-    from kubelet_emu.volumes.mounted import MountedVolume
-    from runtime.api import ContainerConfig, ContainerID, Mount, PodSandboxConfig
+    from runtime.api import ContainerConfig, ContainerID, ContainerStatus, DNSConfig, Mount, PodSandboxConfig, Runtime
 
     AnyContainer = Container | EphemeralContainer
 
-
-ObjectT = TypeVar("ObjectT")
-
-
-class SandboxFacts(Protocol):
-    """What is known of the sandbox that a container is made for."""
-
-    @property
-    def ips(self) -> tuple[str, ...]:
-        """Return the pod's addresses, empty with the node's network."""
-
-    @property
-    def observed(self) -> ObservedPod:
-        """Return the pod as this sync saw it."""
+MAX_ENV_FILE_BYTES = 1 << 20
+LOG_TAIL_LINES = 80
 
 
 @define(eq=False, kw_only=True)
-class PodConfigMaker:
-    """Makes the configs of one node's sandboxes and containers.
+class NodeConfigMaker:
+    """Makes configs for the pods of one node."""
 
-    Objects are looked up by namespace and name. `node_hosts` is the node's /etc/hosts, shown to pods with the node's
-    network.
-    """
-
+    runtime: Runtime
+    api: APIServer
+    node: Node
+    features: FeatureGates
     volumes: VolumeManager
-    event: Callable[[Pod, str | None, str, str, str], None]
-    config_map: Callable[[str, str], ConfigMap | None]
-    secret: Callable[[str, str], Secret | None]
-    host_ips: Callable[[], tuple[str, ...]]
-    node: NodeResources
-    node_name: str
-    dns: NodeDNS = field(factory=NodeDNS)
-    features: FeatureGates = field(factory=FeatureGates)
-    publish_address: str = LOOPBACK
-    node_hosts: str = ""
-    services: Callable[[Pod], tuple[ServiceFacts, ...]] = lambda _pod: ()
-    localhost_profile: Callable[[str], str | None] = lambda _path: None
+    files: KubeletFiles
+    recorder: Recorder
+    publish_address: str
 
     async def pod_sandbox_config(self, pod: Pod, attempt: int) -> PodSandboxConfig:
-        """Return a sandbox's config, telling what its DNS had to drop; ConfigError."""
-        dns = pod_dns(pod, self.dns)
-        for reason, message in dns.warnings:
-            # Differs: most machines have no cluster DNS, which is no news here.
-            if reason != reasons.MISSING_CLUSTER_DNS:
-                self.event(pod, None, reasons.WARNING, reason, message)
+        """Return the config of a sandbox; ConfigError. What DNS had to leave out is told by events."""
         return generate_pod_sandbox_config(
             pod,
             attempt,
-            dns=dns.config if dns.config.servers or pod.spec.dns_policy == "None" else None,
-            cluster_domain=self.dns.cluster_domain,
+            dns=self._dns(pod),
+            cluster_domain=self.node.dns.cluster_domain,
             publish_address=self.publish_address,
         )
 
-    async def container_config(
-        self, pod: Pod, container: AnyContainer, *, attempt: int, image: ImageOutcome, sandbox: SandboxFacts
-    ) -> ContainerConfig | StartFailure:
-        """Return a container's config, or the CreateContainerConfigError that refuses it.
+    def _dns(self, pod: Pod) -> DNSConfig | None:
+        """Return what a pod's resolv.conf says; None leaves it to the runtime.
 
-        Writes the hosts file and the message file of the instance. Cancellation leaves these behind.
+        Differs: without a cluster DNS a ClusterFirst pod gets the runtime's own resolver, without the warning
+        MissingClusterDNS on each sync: nobody has a cluster DNS here.
         """
+        is_cluster_first = (pod.spec.dns_policy or "ClusterFirst") == "ClusterFirst" and not pod.spec.host_network
+        if is_cluster_first and not self.node.dns.cluster_dns and pod.spec.dns_config is None:
+            return None
+        dns = pod_dns(pod, self.node.dns)
+        for reason, message in dns.warnings:
+            if reason != reasons.MISSING_CLUSTER_DNS:
+                self.recorder.event(pod, None, reasons.WARNING, reason, message)
+        return dns.config
+
+    async def container_config(
+        self, pod: Pod, container: AnyContainer, *, attempt: int, image: ImageOutcome, sandbox: StartedSandbox
+    ) -> ContainerConfig | StartFailure:
+        """Return the config of a container, or the CreateContainerConfigError that refuses it."""
         try:
-            target_id = _target(container, sandbox.observed)
-            mounted = self.volumes.mounted(pod)
-            environment = make_environment(pod, container, await self._sources(pod, container, mounted, sandbox))
-            mounts = make_mounts(container, mounted, environment)
-            own_files = await self._kubelet_files(pod, container, attempt, sandbox)
-        except (LookupError, ContainerEnvironmentError, MountConfigError, CRIError) as error:
-            return StartFailure(reason=reasons.CREATE_CONTAINER_CONFIG_ERROR, message=str(error))
+            environment = make_environment(pod, container, await self._sources(pod, container, sandbox.ips))
+            mounts = make_mounts(container, self.volumes.mounted(pod), environment)
+            own_mounts = await self._own_mounts(pod, container, attempt, sandbox.ips)
+            target_id = self._target(container, sandbox)
+        except (ContainerEnvironmentError, MountConfigError, FieldError, CRIError, LookupError) as error:
+            message = str(error.args[0]) if error.args else str(error)
+            return StartFailure(reason=reasons.CREATE_CONTAINER_CONFIG_ERROR, message=message)
         return generate_container_config(
             ContainerInput(
                 pod=pod,
@@ -118,90 +106,74 @@ class PodConfigMaker:
                 attempt=attempt,
                 image=image,
                 environment=environment,
-                mounts=(*mounts, *own_files),
-                node=self.node,
+                mounts=(*mounts, *own_mounts),
+                node=self.node.resources(),
                 features=self.features,
                 target_id=target_id,
-                localhost_profile=self.localhost_profile,
+                localhost_profile=self.node.seccomp_profile,
             )
         )
 
-    async def _kubelet_files(
-        self, pod: Pod, container: AnyContainer, attempt: int, sandbox: SandboxFacts
+    async def read_termination_message(self, status: ContainerStatus) -> str:
+        """Return the message of a container that ended: the runtime's text, then its file or the end of its log."""
+        facts = labels.parse_container_annotations(status.annotations)
+        uid = labels.parse_container_labels(status.labels).pod_uid
+        content = b""
+        try:
+            if facts.termination_message_path:
+                content = await self.files.read_termination_message(uid, status.metadata.name, status.metadata.attempt)
+            if wants_log(facts.termination_message_policy, content, status):
+                content = log_tail(await self._last_lines(status.id))
+        except CRIError as error:
+            content = reasons.ERROR_READING_LOGS.format(error=error).encode()
+        return termination_message(status.message, content)
+
+    async def _last_lines(self, container_id: ContainerID) -> list[bytes]:
+        async with self.runtime.container_logs(container_id, tail=LOG_TAIL_LINES) as lines:
+            return [line.line async for line in lines]
+
+    async def _sources(self, pod: Pod, container: AnyContainer, pod_ips: tuple[str, ...]) -> EnvironmentSources:
+        namespace = pod.metadata.namespace or ""
+        config_maps = (c for c in self.api.list("ConfigMap", namespace) if isinstance(c, ConfigMap))
+        secrets = (s for s in self.api.list("Secret", namespace) if isinstance(s, Secret))
+        return EnvironmentSources(
+            config_maps={c.metadata.name or "": c for c in config_maps},
+            secrets={s.metadata.name or "": s for s in secrets},
+            facts=RuntimeFacts(node_name=self.node.name, pod_ips=pod_ips, host_ips=self.node.host_ips),
+            allocatable=self.node.allocatable(),
+            volumes=await self._env_files(pod, container),
+        )
+
+    async def _env_files(self, pod: Pod, container: AnyContainer) -> Mapping[str, VolumeFiles]:
+        """Read the files that fileKeyRef entries name (KEP-3721)."""
+        mounted, found = self.volumes.mounted(pod), dict[str, VolumeFiles]()
+        for entry in container.env:
+            selector = entry.value_from.file_key_ref if entry.value_from else None
+            volume = mounted.get(selector.volume_name) if selector else None
+            if selector is None or volume is None or volume.handle is None:
+                continue
+            content = await self.runtime.read_volume(volume.handle, selector.path, last_bytes=MAX_ENV_FILE_BYTES)
+            known = found.get(volume.name, VolumeFiles(path=volume.node_path))
+            files = {**known.files, selector.path: content.decode(errors="replace")} if content else known.files
+            found[volume.name] = evolve(known, files=files)
+        return found
+
+    async def _own_mounts(
+        self, pod: Pod, container: AnyContainer, attempt: int, pod_ips: tuple[str, ...]
     ) -> tuple[Mount, ...]:
         mounts = []
-        if needs_hosts_file(pod, container, sandbox.ips):
-            hostname = pod_hostname(pod, self.dns.cluster_domain)
-            content = managed_hosts(pod, sandbox.ips, hostname, self.node_hosts)
-            mounts.append(await self.volumes.files.hosts(pod, content))
-        if (log := await self.volumes.files.termination_log(pod, container, attempt)) is not None:
-            mounts.append(log)
-        return tuple(mounts)
+        if needs_hosts_file(pod, container, pod_ips):
+            hostname = pod_hostname(pod, self.node.dns.cluster_domain)
+            hosts = managed_hosts(pod, pod_ips, hostname, self.node.hosts_file)
+            mounts.append(await self.files.hosts(pod, hosts))
+        message = await self.files.termination_log(pod, container, attempt)
+        return (*mounts, message) if message is not None else tuple(mounts)
 
-    async def _sources(
-        self, pod: Pod, container: AnyContainer, mounted: Mapping[str, MountedVolume], sandbox: SandboxFacts
-    ) -> EnvironmentSources:
-        namespace = pod.metadata.namespace or ""
-        config_maps, secrets = referenced_objects(container)
-        host_ips = self.host_ips()
-        return EnvironmentSources(
-            config_maps=_present(config_maps, partial(self.config_map, namespace)),
-            secrets=_present(secrets, partial(self.secret, namespace)),
-            facts=RuntimeFacts(
-                node_name=self.node_name,
-                pod_ips=host_ips if pod.spec.host_network else sandbox.ips,
-                host_ips=host_ips,
-            ),
-            allocatable=self.node.allocatable,
-            services=self.services(pod),
-            volumes=await self._env_files(container, mounted),
-        )
-
-    async def _env_files(
-        self, container: AnyContainer, mounted: Mapping[str, MountedVolume]
-    ) -> Mapping[str, VolumeFiles]:
-        """Read the files that fileKeyRef entries name; a file that is missing or empty is left out."""
-        wanted: dict[str, set[str]] = {}
-        for entry in container.env:
-            if entry.value_from is not None and (selector := entry.value_from.file_key_ref) is not None:
-                wanted.setdefault(selector.volume_name, set()).add(selector.path)
-        return {
-            name: VolumeFiles(
-                path=mounted[name].node_path,
-                files={
-                    path: text for path in sorted(paths) if (text := await self.volumes.read_text(mounted[name], path))
-                },
-            )
-            for name, paths in wanted.items()
-            if name in mounted
-        }
-
-
-def referenced_objects(container: AnyContainer) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of the ConfigMaps and Secrets that a container's environment refers to."""
-    config_maps: set[str | None] = set()
-    secrets: set[str | None] = set()
-    for source in container.env_from:
-        config_maps |= {source.config_map_ref.name} if source.config_map_ref else set()
-        secrets |= {source.secret_ref.name} if source.secret_ref else set()
-    for entry in container.env:
-        if (value := entry.value_from) is not None:
-            config_maps |= {value.config_map_key_ref.name} if value.config_map_key_ref else set()
-            secrets |= {value.secret_key_ref.name} if value.secret_key_ref else set()
-    return frozenset(filter(None, config_maps)), frozenset(filter(None, secrets))
-
-
-def _present(names: frozenset[str], look_up: Callable[[str], ObjectT | None]) -> dict[str, ObjectT]:
-    found = {name: look_up(name) for name in sorted(names)}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _target(container: AnyContainer, observed: ObservedPod) -> ContainerID | None:
-    """Return the container whose processes an ephemeral one shares; LookupError when it isn't there."""
-    name = getattr(container, "target_container_name", None)
-    if not name:
-        return None
-    found = observed.find(name)
-    if found is None:
-        raise LookupError(reasons.no_target_container(name))
-    return found.id
+    def _target(self, container: AnyContainer, sandbox: StartedSandbox) -> ContainerID | None:
+        """Return the container whose processes an ephemeral one shares; LookupError when it doesn't run."""
+        if not isinstance(container, EphemeralContainer) or not container.target_container_name:
+            return None
+        target = sandbox.observed.find(container.target_container_name)
+        if target is None:
+            raise LookupError(reasons.no_target_container(container.target_container_name))
+        return target.id

@@ -1,0 +1,1 @@
+"""One node with its control plane: API server, scheduler, Job controller, kubelet."""

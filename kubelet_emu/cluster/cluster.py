@@ -1,0 +1,134 @@
+"""A node and its control plane in one object.
+
+Owns the API server and the nursery in which the scheduler, the Job controller, the log readers and the kubelet live.
+The kubelet can be stopped and started again while the rest goes on: containers live on, as on a real node. The runtime
+is given and stays open when the cluster is left.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from typing import TYPE_CHECKING
+
+import trio
+from attrs import define, field
+
+from kubelet_emu.apiserver.store import APIServer
+from kubelet_emu.journal.logs import LogFollower
+from kubelet_emu.kubelet.api_journal import APIJournal
+from kubelet_emu.kubelet.kubelet import Kubelet
+from kubelet_emu.kubelet.recorder import Recorder
+from kubelet_emu.kubelet.scheduler import Scheduler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from structlog.typing import FilteringBoundLogger
+
+    from kubelet_emu.apiserver.objects import APIObject
+    from kubelet_emu.journal.records import Record
+    from kubelet_emu.kubelet.node import Node
+    from kubelet_emu.kubelet.settings import KubeletSettings
+    from kubelet_emu.kubelet.timebase import Timebase
+    from runtime.api import Runtime
+
+SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+SUFFIX_LENGTH = 5
+
+
+@define(eq=False, kw_only=True)
+class Cluster:
+    """API server, scheduler, Job controller and kubelet over one runtime."""
+
+    runtime: Runtime
+    timebase: Timebase
+    node: Node
+    settings: KubeletSettings
+    seed: int
+    emit: Callable[[Record], None]
+    log: FilteringBoundLogger
+    source_of: Callable[[APIObject], str] = lambda _: ""
+    api: APIServer = field(init=False)
+    logs: LogFollower = field(init=False)
+    _nursery: trio.Nursery | None = field(default=None, init=False)
+    _kubelet: Kubelet | None = field(default=None, init=False)
+    _kubelet_scope: trio.CancelScope | None = field(default=None, init=False)
+    _kubelet_gone: trio.Event = field(factory=trio.Event, init=False)
+    _starts: int = field(default=0, init=False)
+    _uids: dict[str, int] = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Make the API server, with identities that depend on the seed alone."""
+        suffixes = random.Random(f"{self.seed}/suffix")  # noqa: S311
+        self.api = APIServer(
+            now=self.timebase.now,
+            new_uid=self._new_uid,
+            suffix=lambda: "".join(suffixes.choices(SUFFIX_ALPHABET, k=SUFFIX_LENGTH)),
+        )
+
+    @property
+    def kubelet(self) -> Kubelet:
+        """Return the running kubelet; RuntimeError while it is stopped."""
+        if self._kubelet is None:
+            raise RuntimeError("the kubelet is stopped")
+        return self._kubelet
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Be a cluster until cancelled; `started` is called once the kubelet watches.
+
+        Cancellation leaves containers running.
+        """
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            self.logs = LogFollower(self.runtime, self.emit, nursery)
+            if self.timebase.is_virtual:
+                nursery.start_soon(self.timebase.referee)
+            self.api.subscribe(APIJournal(self.emit, self.source_of))
+            recorder = Recorder(emit=self.emit, timebase=self.timebase)
+            self.api.subscribe(Scheduler(api=self.api, node=self.node, recorder=recorder, now=self.timebase.now))
+            await self.start_kubelet()
+            task_status.started()
+
+    async def start_kubelet(self) -> None:
+        """Start a kubelet that knows only what the API server and the runtime have."""
+        if self._nursery is None or self._kubelet is not None:
+            raise RuntimeError("the cluster does not run, or its kubelet runs already")
+        self._kubelet_gone = trio.Event()
+        self._kubelet = Kubelet(
+            runtime=self.runtime,
+            api=self.api,
+            emit=self.emit,
+            timebase=self.timebase,
+            settings=self.settings,
+            node=self.node,
+            seed=self.seed,
+            logs=self.logs,
+            log=self.log,
+            is_restarted=self._starts > 0,
+        )
+        self._starts += 1
+        await self._nursery.start(self._run_kubelet, self._kubelet)
+
+    async def stop_kubelet(self) -> None:
+        """Stop the kubelet and leave its containers running."""
+        if self._kubelet_scope is not None:
+            self._kubelet_scope.cancel()
+            await self._kubelet_gone.wait()
+
+    async def _run_kubelet(
+        self, kubelet: Kubelet, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        with trio.CancelScope() as scope:
+            self._kubelet_scope = scope
+            try:
+                await kubelet.run(task_status=task_status)
+            finally:
+                self._kubelet, self._kubelet_scope = None, None
+                self._kubelet_gone.set()
+
+    def _new_uid(self, key: str) -> str:
+        """Return the uid of the n-th object of this name."""
+        n = self._uids[key] = self._uids.get(key, 0) + 1
+        numbers = random.Random(f"{self.seed}/uid/{key}/{n}")  # noqa: S311
+        return str(uuid.UUID(int=numbers.getrandbits(128), version=4))

@@ -1,0 +1,296 @@
+"""The kubelet: which pods there are, a worker for each, and what is cleaned up behind them.
+
+Owns the nurseries. Services (runtime events, relist, housekeeping, hooks that outlive their wait) run in the outer one,
+workers in the inner one, so the workers never lose what they need. Leaving `run` leaves all containers alone, as
+stopping a real kubelet does; a new Kubelet over the same API server and runtime goes on from there.
+Source: kubelet v1.36 kubelet.go syncLoop, HandlePodAdditions, HandlePodCleanups.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Protocol
+
+import trio
+from attrs import define, field
+
+from kubelet_emu.api import reasons
+from kubelet_emu.api.meta import ObjectMeta
+from kubelet_emu.api.v1 import Container, Pod, PodSpec
+from kubelet_emu.apiserver.watches import WatchEventType
+from kubelet_emu.journal.records import StopRecord
+from kubelet_emu.kubelet.api_journal import ref_of
+from kubelet_emu.kubelet.assembly import assemble
+from kubelet_emu.kubelet.pod_worker import PodWorker, Termination, WorkerState
+from kubelet_emu.rules.admission import admit
+from kubelet_emu.rules.statuses import rejected_pod_status
+from runtime.api import RuntimeEventType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from structlog.typing import FilteringBoundLogger
+
+    from kubelet_emu.apiserver.store import APIServer
+    from kubelet_emu.apiserver.watches import WatchEvent
+    from kubelet_emu.journal.records import ObjectRef, Record
+    from kubelet_emu.kubelet.node import Node
+    from kubelet_emu.kubelet.services import NodeServices
+    from kubelet_emu.kubelet.settings import KubeletSettings
+    from kubelet_emu.kubelet.timebase import Timebase
+    from kubelet_emu.rules.observed import ObservedPod
+    from runtime.api import ContainerID, Runtime, RuntimeEvent
+
+ORPHAN_GRACE_SECONDS = 1
+
+
+class LogFollowing(Protocol):
+    """Reads container logs; it outlives a kubelet."""
+
+    def follow(self, container_id: ContainerID, ref: ObjectRef, container: str, run: int) -> None:
+        """Begin to read the log of a run that has just started."""
+
+    async def drained(self, container_id: ContainerID) -> None:
+        """Wait until every line of a run that has ended was read."""
+
+
+@define(eq=False, kw_only=True)
+class Kubelet:
+    """One node's kubelet."""
+
+    runtime: Runtime
+    api: APIServer
+    emit: Callable[[Record], None]
+    timebase: Timebase
+    settings: KubeletSettings
+    node: Node
+    seed: int
+    logs: LogFollowing
+    log: FilteringBoundLogger
+    is_restarted: bool = False
+    started_at: datetime = field(init=False)
+    _workers: dict[str, PodWorker] = field(factory=dict, init=False)
+    _untidy: trio.Event = field(factory=trio.Event, init=False)
+    _tidied: trio.Event = field(factory=trio.Event, init=False)
+    _services: NodeServices | None = field(default=None, init=False)
+
+    @property
+    def services(self) -> NodeServices:
+        """Return what the workers share; only while `run` runs."""
+        if self._services is None:
+            raise RuntimeError("the kubelet is not running")
+        return self._services
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Be a kubelet until cancelled; `started` is called once the runtime's events and the pods are watched.
+
+        Cancellation stops the kubelet, not the containers.
+        """
+        self.started_at = self.timebase.now()
+        async with trio.open_nursery() as services:
+            self._services = assemble(self, services)
+            await services.start(self._follow_runtime)
+            services.start_soon(self.services.pleg.relist_loop)
+            await self.services.pleg.newer_than("", float("-inf"))
+            services.start_soon(self._housekeeping)
+            services.start_soon(self._collect_garbage)
+            async with trio.open_nursery() as pods:
+                await self._watch_pods(pods, task_status)
+
+    # -- pods
+
+    async def _watch_pods(self, pods: trio.Nursery, task_status: trio.TaskStatus[None]) -> None:
+        async with self.api.watch("Pod") as events:
+            task_status.started()
+            async for event in events:
+                self._on_pod(event, pods)
+
+    def _on_pod(self, event: WatchEvent, pods: trio.Nursery) -> None:
+        pod = event.object
+        if not isinstance(pod, Pod) or pod.spec.node_name != self.node.name:
+            return
+        worker = self._workers.get(pod.metadata.uid or "")
+        if event.type is WatchEventType.DELETED:
+            self._on_removed(worker)
+        elif worker is None:
+            self._add(pod, pods)
+        else:
+            self._update(worker, pod)
+
+    def _add(self, pod: Pod, pods: trio.Nursery) -> None:
+        """Admit a new pod and give it a worker (kubelet v1.36 HandlePodAdditions)."""
+        uid = pod.metadata.uid or ""
+        services = self.services
+        rejection = None
+        if pod.metadata.deletion_timestamp is None and pod.status.phase not in {"Succeeded", "Failed"}:
+            rejection = admit(pod, self.node.facts(), self._active_pods(), services.features)
+        if rejection is not None:
+            services.recorder.event(pod, None, reasons.WARNING, rejection.reason, rejection.message)
+            status = rejected_pod_status(
+                pod, rejection.reason, rejection.message, self.timebase.now(), services.features
+            )
+            services.statuses.containers_stopped(uid)
+            services.statuses.set_pod_status(pod, status)
+            return
+        services.probes.set_initial(pod, pod.status, self.started_at)
+        worker = PodWorker(services=services, pod=pod, rng=self._random("worker", pod))
+        self._workers[uid] = worker
+        if pod.metadata.deletion_timestamp is not None:
+            worker.terminate(Termination(why="deleted"))
+        pods.start_soon(self._work, worker)
+
+    async def _work(self, worker: PodWorker) -> None:
+        await worker.run()
+        self._untidy.set()
+
+    def _update(self, worker: PodWorker, pod: Pod) -> None:
+        old, worker.pod = worker.pod, pod
+        deleting = pod.metadata.deletion_timestamp is not None
+        if deleting and old.metadata.deletion_grace_period_seconds != pod.metadata.deletion_grace_period_seconds:
+            worker.terminate(Termination(why="deleted"))
+        elif (
+            deleting
+            or old.spec != pod.spec
+            or old.metadata != pod.metadata
+            or (pod.spec.readiness_gates and old.status.conditions != pod.status.conditions)
+        ):
+            worker.wake()
+
+    def _on_removed(self, worker: PodWorker | None) -> None:
+        """End what still runs of an object that is gone from the API (kubelet v1.36 HandlePodRemoves)."""
+        if worker is not None and worker.state is WorkerState.SYNC:
+            worker.terminate(Termination(why="removed"))
+        self._untidy.set()
+
+    def _active_pods(self) -> tuple[Pod, ...]:
+        return tuple(w.pod for w in self._workers.values() if w.state < WorkerState.TERMINATED)
+
+    def follow_log(self, pod: Pod, container: str, run: int, container_id: ContainerID) -> None:
+        """Have the log of a run read that has just started."""
+        self.logs.follow(container_id, ref_of(pod), container, run)
+
+    def wake(self, uid: str) -> None:
+        """Wake the worker of a pod; pods that nobody knows are looked at by the next housekeeping."""
+        worker = self._workers.get(uid)
+        if worker is not None:
+            worker.wake()
+        else:
+            self._untidy.set()
+
+    def pod(self, uid: str) -> Pod | None:
+        """Return the pod of a worker, as the worker knows it."""
+        worker = self._workers.get(uid)
+        return worker.pod if worker else None
+
+    def terminate_pod(self, uid: str, termination: Termination) -> None:
+        """End a pod from the node's side: eviction, preemption, node shutdown."""
+        self._workers[uid].terminate(termination)
+
+    def _random(self, purpose: str, pod: Pod) -> random.Random:
+        """Return numbers of their own for one purpose and pod, so that another pod doesn't change them."""
+        return random.Random(f"{self.seed}/{purpose}/{pod.metadata.namespace}/{pod.metadata.name}")  # noqa: S311
+
+    # -- the runtime
+
+    async def _follow_runtime(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        async with self.runtime.events() as events:
+            task_status.started()
+            async for event in events:
+                self._on_runtime_event(event)
+
+    def _on_runtime_event(self, event: RuntimeEvent) -> None:
+        if event.type is RuntimeEventType.CONTAINER_SIGNALLED:
+            self._record_signal(event)
+            return
+        pleg = self.services.pleg
+        uids = [event.pod_uid] if event.pod_uid else [observed.uid for observed in pleg.known()]
+        if self.settings.timing.relist_on_events:
+            for uid in uids:
+                pleg.request(uid)
+
+    def _record_signal(self, event: RuntimeEvent) -> None:
+        pod = self.pod(event.pod_uid)
+        if pod is None:
+            return
+        self.emit(
+            StopRecord(
+                at=event.at,
+                ref=ref_of(pod),
+                what="signal",
+                container=event.container_name,
+                run=event.attempt + 1,
+                signal=event.signal,
+                own=event.own,
+            )
+        )
+
+    # -- tidying
+
+    async def _housekeeping(self) -> None:
+        """Tidy up every two seconds, and at once when something is left; runs until cancelled.
+
+        Source: kubelet v1.36 HandlePodCleanups.
+        """
+        while True:
+            with trio.move_on_after(self.settings.timing.housekeeping_seconds):
+                await self._untidy.wait()
+            self._untidy = trio.Event()
+            services = self.services
+            async with trio.open_nursery() as nursery:
+                for observed in services.pleg.known():
+                    if self._is_removed(observed.uid):
+                        nursery.start_soon(self._remove, observed)
+            for uid in [uid for uid in self._workers if self._is_removed(uid) and not self._has_left(uid)]:
+                self._forget(uid)
+            services.containers.collect_garbage()
+            self._tidied.set()
+            self._tidied = trio.Event()
+
+    def _is_removed(self, uid: str) -> bool:
+        """Tell whether the API has the pod no more and no worker needs what it left."""
+        worker = self._workers.get(uid)
+        return self.api.get_by_uid("Pod", uid) is None and (worker is None or worker.state is WorkerState.FINISHED)
+
+    def _has_left(self, uid: str) -> bool:
+        observed = self.services.pleg.get(uid)
+        return bool(observed.sandboxes or observed.containers) and not self.settings.keep_removed
+
+    async def _remove(self, observed: ObservedPod) -> None:
+        """Remove a pod's containers and sandboxes; one that no worker has ended is stopped first."""
+        worker = self._workers.get(observed.uid)
+        pod = worker.pod if worker else orphan_pod(observed)
+        if worker is None and observed.running():
+            await self.services.killer.kill_pod(pod, observed, ORPHAN_GRACE_SECONDS)
+        if not self.settings.keep_removed:
+            await self.services.remover.remove_pod(pod, observed)
+        now = self.timebase.seconds()
+        self.services.pleg.request(observed.uid)
+        await self.services.pleg.newer_than(observed.uid, now)
+
+    def _forget(self, uid: str) -> None:
+        del self._workers[uid]
+        for part in (self.services.pleg, self.services.statuses, self.services.containers, self.services.recorder):
+            part.forget(uid)
+
+    async def emptied(self) -> None:
+        """Wait until no pod is left: none with a worker, nothing in the runtime."""
+        while self._workers or (self.services.pleg.known() and not self.settings.keep_removed):
+            self._untidy.set()
+            await self._tidied.wait()
+
+    async def _collect_garbage(self) -> None:
+        """Remove dead containers but the newest of each name, once a minute; runs until cancelled."""
+        while True:
+            await trio.sleep(self.settings.timing.garbage_collection_seconds)
+            for observed in self.services.pleg.known():
+                await self.services.remover.remove_dead(observed)
+
+
+def orphan_pod(observed: ObservedPod) -> Pod:
+    """Return what is known of a pod whose spec is lost: no hooks, no sidecars (kubelet v1.36 ToAPIPod)."""
+    names = dict.fromkeys(status.metadata.name for status in observed.containers)
+    return Pod(
+        metadata=ObjectMeta(name=observed.name, namespace=observed.namespace, uid=observed.uid),
+        spec=PodSpec(containers=tuple(Container(name=name) for name in names)),
+    )

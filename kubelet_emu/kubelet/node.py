@@ -1,0 +1,56 @@
+"""The node that the kubelet pretends to be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from kubelet_emu.api.quantity import Quantity
+from kubelet_emu.rules.admission import NodeFacts
+from kubelet_emu.rules.dns import NodeDNS
+from kubelet_emu.rules.resources import NodeResources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def _no_profile(_path: str) -> None:
+    """Have no seccomp profiles of one's own."""
+
+
+@frozen(kw_only=True)
+class Node:
+    """Name, addresses, labels and what the node has; cpu in milli-units, memory and storage in bytes.
+
+    `hosts_file` is the node's own /etc/hosts, for pods with its network.
+    """
+
+    name: str
+    host_ips: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(factory=dict)
+    milli_cpu: int = 0
+    memory_bytes: int = 0
+    ephemeral_storage_bytes: int = 0
+    max_pods: int = 110
+    pids_limit: int | None = None
+    dns: NodeDNS = field(factory=NodeDNS)
+    hosts_file: str = ""
+    seccomp_profile: Callable[[str], str | None] = _no_profile
+
+    def allocatable(self) -> Mapping[str, Quantity]:
+        """Return what pods may ask for, as the node's status has it."""
+        return {
+            "cpu": Quantity(f"{self.milli_cpu}m"),
+            "memory": Quantity(str(self.memory_bytes)),
+            "ephemeral-storage": Quantity(str(self.ephemeral_storage_bytes)),
+            "pods": Quantity(str(self.max_pods)),
+        }
+
+    def resources(self) -> NodeResources:
+        """Return what cgroup values depend on."""
+        return NodeResources(memory_bytes=self.memory_bytes, allocatable=self.allocatable(), pids_limit=self.pids_limit)
+
+    def facts(self) -> NodeFacts:
+        """Return what admission looks at."""
+        return NodeFacts(name=self.name, labels=self.labels, allocatable=self.allocatable())

@@ -1,0 +1,253 @@
+"""The pod lifecycle event generator: what the runtime shows, as the workers may know it.
+
+Owns the pod cache. A relist lists sandboxes and containers, looks closer at the pods in which something changed, and
+wakes their workers; a wake carries no data. A worker may only decide from an entry that is newer than its last step.
+The relist each second is the truth; runtime events and requests merely bring it forward, one pod at a time.
+Only the relist loop writes the cache. Source: kubelet v1.36 pkg/kubelet/pleg/generic.go, container/cache.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import trio
+from attrs import define, evolve, field, frozen
+
+from kubelet_emu.journal.records import ObjectRef, ObservedRecord, RunRecord
+from kubelet_emu.kubelet.timebase import Lane
+from kubelet_emu.rules.observed import ObservedPod
+from runtime.api import ContainerState, CRIError, NotFoundError, PodSandboxState
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from structlog.typing import FilteringBoundLogger
+
+    from kubelet_emu.journal.records import Record
+    from kubelet_emu.kubelet.timebase import Timebase
+    from kubelet_emu.kubelet.timing import Timing
+    from runtime.api import ContainerID, ContainerStatus, ContainerSummary, PodSandboxStatus, Runtime, SandboxID
+
+UID_LABEL = "io.kubernetes.pod.uid"
+Shape = tuple[tuple[str, str], ...]
+
+
+@frozen
+class CacheEntry:
+    """A pod as last seen, the listed states it was made from, and when (seconds of the timebase)."""
+
+    observed: ObservedPod
+    shape: Shape
+    at: float
+
+
+@define(eq=False)
+class PLEG:
+    """Relists the runtime and keeps the pod cache."""
+
+    runtime: Runtime
+    timebase: Timebase
+    timing: Timing
+    emit: Callable[[Record], None]
+    on_change: Callable[[str], None]
+    read_termination_message: Callable[[ContainerStatus], Awaitable[str]]
+    log: FilteringBoundLogger
+    _cache: dict[str, CacheEntry] = field(factory=dict, init=False)
+    _complete_at: float = field(default=float("-inf"), init=False)
+    _requested: set[str] = field(factory=set, init=False)
+    _wake: trio.Event = field(factory=trio.Event, init=False)
+    _updated: trio.Event = field(factory=trio.Event, init=False)
+    _recorded_runs: set[tuple[ContainerID, str]] = field(factory=set, init=False)
+    _exited: dict[ContainerID, tuple[ContainerStatus, str]] = field(factory=dict, init=False)
+    _sandboxes: dict[SandboxID, PodSandboxStatus] = field(factory=dict, init=False)
+
+    def get(self, uid: str) -> ObservedPod:
+        """Return the pod as last seen; empty for one that the runtime doesn't have."""
+        entry = self._cache.get(uid)
+        return entry.observed if entry else ObservedPod(uid=uid)
+
+    def known(self) -> tuple[ObservedPod, ...]:
+        """Return every pod that the runtime has anything of."""
+        return tuple(e.observed for e in self._cache.values() if e.observed.sandboxes or e.observed.containers)
+
+    def request(self, uid: str) -> None:
+        """Ask for a relist of one pod at once."""
+        self._requested.add(uid)
+        self._wake.set()
+
+    def forget(self, uid: str) -> None:
+        """Drop a pod that is over for good."""
+        self._cache.pop(uid, None)
+
+    async def newer_than(self, uid: str, at: float) -> ObservedPod:
+        """Wait until the pod was looked at after `at` (seconds of the timebase) and return it.
+
+        Cancellation leaves nothing behind. Source: kubelet v1.36 cache.GetNewerThan.
+        """
+        while True:
+            entry = self._cache.get(uid)
+            if self._complete_at > at or (entry is not None and entry.at > at):
+                return self.get(uid)
+            if self.timing.relist_on_events:
+                self.request(uid)
+            await self._updated.wait()
+
+    async def relist_loop(self) -> None:
+        """Relist each second and, one pod at a time, whenever asked; runs until cancelled.
+
+        A runtime that doesn't answer is tried again at the next second.
+        """
+        next_at = trio.current_time()
+        while True:
+            if trio.current_time() < next_at:
+                with trio.move_on_at(next_at):
+                    await self._wake.wait()
+            await self.timebase.turn(Lane.RELIST, "")
+            requested, self._requested, self._wake = self._requested, set(), trio.Event()
+            try:
+                if trio.current_time() >= next_at:
+                    await self._relist_all()
+                    next_at = trio.current_time() + self.timing.relist_seconds
+                else:
+                    await self._relist(sorted(requested), self.timebase.seconds())
+            except CRIError as error:
+                self.log.warning("relist failed", error=str(error))
+                next_at = trio.current_time() + self.timing.relist_seconds
+                self._requested |= requested
+
+    async def _relist_all(self) -> None:
+        started_at = self.timebase.seconds()
+        sandboxes = await self.runtime.list_pod_sandboxes()
+        containers = await self.runtime.list_containers()
+        shapes = _shapes(sandboxes, containers)
+        changed = [
+            uid
+            for uid in sorted(shapes.keys() | self._cache.keys())
+            if (entry := self._cache.get(uid)) is None or entry.shape != shapes.get(uid, ())
+        ]
+        await self._relist(changed, started_at)
+        self._complete_at = max(self._complete_at, started_at)
+        self._tell_waiters()
+
+    async def _relist(self, uids: Iterable[str], started_at: float) -> None:
+        """Look at pods side by side, then take in what was seen in the order of their uids."""
+        seen: dict[str, CacheEntry] = {}
+        errors: list[CRIError] = []
+
+        async def look(uid: str) -> None:
+            try:
+                seen[uid] = await self._look(uid, started_at)
+            except CRIError as error:
+                errors.append(error)
+
+        async with trio.open_nursery() as nursery:
+            for uid in uids:
+                nursery.start_soon(look, uid)
+        for uid in sorted(seen):
+            self._take_in(uid, seen[uid])
+        self._tell_waiters()
+        if errors:
+            raise errors[0]
+
+    async def _look(self, uid: str, started_at: float) -> CacheEntry:
+        """Inspect what one pod has (kubelet updateCache, GetPodStatus)."""
+        listed_sandboxes = await self.runtime.list_pod_sandboxes(uid)
+        listed = await self.runtime.list_containers(uid)
+        sandboxes = [s for s in [await self._sandbox(x) for x in listed_sandboxes] if s]
+        inspected = [c for c in [await self._container(x) for x in listed] if c]
+        name, namespace = "", ""
+        if sandboxes:
+            name, namespace = sandboxes[0].metadata.name, sandboxes[0].metadata.namespace
+        observed = ObservedPod(
+            uid=uid,
+            name=name,
+            namespace=namespace,
+            sandboxes=tuple(sandboxes),
+            containers=tuple(status for status, _ in inspected),
+            termination_messages={status.id: text for status, text in inspected if text},
+        )
+        return CacheEntry(observed, _shapes(listed_sandboxes, listed).get(uid, ()), started_at)
+
+    async def _sandbox(self, listed: PodSandboxStatus) -> PodSandboxStatus | None:
+        known = self._sandboxes.get(listed.id)
+        if known is None or (not known.ip and listed.state is PodSandboxState.READY):
+            try:
+                known = await self.runtime.pod_sandbox_status(listed.id)
+            except NotFoundError:
+                return None
+            self._sandboxes[listed.id] = known
+        return evolve(known, state=listed.state)
+
+    async def _container(self, listed: ContainerSummary) -> tuple[ContainerStatus, str] | None:
+        """Inspect a container; what exited doesn't change any more and is looked at once."""
+        if (known := self._exited.get(listed.id)) is not None:
+            return known
+        try:
+            status = await self.runtime.container_status(listed.id)
+        except NotFoundError:
+            return None
+        if status.state is not ContainerState.EXITED:
+            return status, ""
+        self._exited[listed.id] = (status, await self.read_termination_message(status))
+        return self._exited[listed.id]
+
+    def _take_in(self, uid: str, entry: CacheEntry) -> None:
+        old = self._cache.get(uid)
+        if old is not None and old.observed == entry.observed:
+            self._cache[uid] = evolve(old, at=entry.at, shape=entry.shape)
+            return
+        self._cache[uid] = entry
+        self._forget_removed(old.observed if old else None, entry.observed)
+        if old is not None or entry.observed.sandboxes:
+            self._record(old.observed if old else None, entry.observed)
+            self.on_change(uid)
+
+    def _forget_removed(self, old: ObservedPod | None, new: ObservedPod) -> None:
+        if old is None:
+            return
+        for container in {c.id for c in old.containers} - {c.id for c in new.containers}:
+            self._exited.pop(container, None)
+            self._recorded_runs -= {(container, "start"), (container, "exit")}
+        for sandbox in {s.id for s in old.sandboxes} - {s.id for s in new.sandboxes}:
+            self._sandboxes.pop(sandbox, None)
+
+    def _record(self, old: ObservedPod | None, new: ObservedPod) -> None:
+        named = new if new.name else (old or new)
+        ref = ObjectRef(namespace=named.namespace, name=named.name, uid=new.uid)
+        for container in reversed(new.containers):
+            self._record_run(ref, container)
+        self.emit(ObservedRecord(ref=ref, observed=new))
+
+    def _record_run(self, ref: ObjectRef, container: ContainerStatus) -> None:
+        """Record start and end of a run by the runtime's own clock, each once."""
+        if container.started_at is None or container.reason == "StartError":
+            return
+        for what, at in (("start", container.started_at), ("exit", container.finished_at)):
+            if at is None or (container.id, what) in self._recorded_runs:
+                continue
+            self._recorded_runs.add((container.id, what))
+            self.emit(
+                RunRecord(
+                    at=at,
+                    ref=ref,
+                    container=container.metadata.name,
+                    run=container.metadata.attempt + 1,
+                    what=what,
+                    code=container.exit_code if what == "exit" else None,
+                    reason=container.reason if what == "exit" else "",
+                )
+            )
+
+    def _tell_waiters(self) -> None:
+        self._updated.set()
+        self._updated = trio.Event()
+
+
+def _shapes(sandboxes: Iterable[PodSandboxStatus], containers: Iterable[ContainerSummary]) -> dict[str, Shape]:
+    """Return, by pod uid, the ids and states that a list shows."""
+    shapes: dict[str, list[tuple[str, str]]] = {}
+    for sandbox in sandboxes:
+        shapes.setdefault(sandbox.metadata.uid, []).append((sandbox.id, sandbox.state.value))
+    for container in containers:
+        shapes.setdefault(container.labels.get(UID_LABEL, ""), []).append((container.id, container.state.value))
+    return {uid: tuple(sorted(shape)) for uid, shape in shapes.items()}

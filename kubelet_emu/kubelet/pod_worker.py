@@ -1,0 +1,320 @@
+"""One pod's life: sync, terminating, terminated.
+
+A worker runs one step at a time and never goes back. What arrives meanwhile (a probe result, an exit, a deletion) only
+wakes it: it reads the latest state when the step in progress is over, so a deletion never cuts a pull, a hook or a kill
+short. Every step waits for an observation that is newer than the end of the step before.
+Source: kubelet v1.36 pod_workers.go, kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatedPod.
+"""
+
+from __future__ import annotations
+
+import enum
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import trio
+from attrs import define, field, frozen
+
+from kubelet_emu.api import reasons
+from kubelet_emu.journal.records import ObjectRef, SyncRecord
+from kubelet_emu.kubelet.timebase import Lane
+from kubelet_emu.rules.actions import compute_pod_actions
+from kubelet_emu.rules.observed import StartFailure, SyncInput
+from kubelet_emu.rules.statuses import generate_api_pod_status
+from kubelet_emu.rules.termination import effective_grace_period
+from kubelet_emu.volumes.manager import MountError
+
+if TYPE_CHECKING:
+    import random
+
+    from kubelet_emu.api.v1 import Pod
+    from kubelet_emu.api.v1_status import PodStatus
+    from kubelet_emu.kubelet.container_manager import SyncResult
+    from kubelet_emu.kubelet.services import NodeServices
+    from kubelet_emu.rules.actions import PodActions
+    from kubelet_emu.rules.observed import ObservedPod
+    from kubelet_emu.rules.statuses import PodStatusOverride
+
+TERMINAL = frozenset({"Succeeded", "Failed"})
+MAX_BACKOFF_WAIT_SECONDS = 60.0
+
+
+class WorkerState(enum.IntEnum):
+    """Where a worker is; it only moves forward."""
+
+    SYNC = 0
+    TERMINATING = 1
+    TERMINATED = 2
+    FINISHED = 3
+
+
+@frozen(kw_only=True)
+class Termination:
+    """A request to end the pod. `override_seconds` is the grace of an eviction or shutdown."""
+
+    why: str
+    override_seconds: int | None = None
+    status: PodStatusOverride | None = None
+
+
+@define(eq=False, kw_only=True)
+class PodWorker:
+    """Runs the steps of one pod."""
+
+    services: NodeServices
+    pod: Pod
+    rng: random.Random
+    is_static: bool = False
+    state: WorkerState = field(default=WorkerState.SYNC, init=False)
+    _wake: trio.Event = field(factory=trio.Event, init=False)
+    _termination: Termination | None = field(default=None, init=False)
+    _requested: trio.Event = field(factory=trio.Event, init=False)
+    _grace_seconds: int = field(default=0, init=False)
+    _last_end: float = field(default=float("-inf"), init=False)
+    _start_failures: dict[str, StartFailure] = field(factory=dict, init=False)
+    _steps: int = field(default=0, init=False)
+
+    @property
+    def uid(self) -> str:
+        """Return the pod's uid."""
+        return self.pod.metadata.uid or ""
+
+    @property
+    def key(self) -> str:
+        """Return what orders this pod among others at one instant."""
+        return f"{self.pod.metadata.namespace}/{self.pod.metadata.name}"
+
+    def wake(self) -> None:
+        """Say that something changed; the worker looks for itself what."""
+        self._wake.set()
+
+    def update(self, pod: Pod) -> None:
+        """Take a newer copy of the pod."""
+        self.pod = pod
+        self.wake()
+
+    def terminate(self, termination: Termination) -> None:
+        """Ask for the end. A later request may shorten the grace of a round that has not begun, never of one that runs.
+
+        Source: kubelet v1.36 UpdatePod, calculateEffectiveGracePeriod.
+        """
+        decision = effective_grace_period(
+            self._grace_seconds,
+            self.pod.metadata.deletion_grace_period_seconds,
+            termination.override_seconds,
+            self.pod.spec.termination_grace_period_seconds,
+        )
+        self._grace_seconds = decision.grace
+        self._termination = termination
+        self._requested.set()
+        self.wake()
+
+    async def run(self) -> None:
+        """Live until the pod is finished. Cancellation leaves its containers running."""
+        try:
+            await self._sync_until_terminal()
+            self.state = WorkerState.TERMINATING
+            await self._sync_terminating_pod()
+            self.state = WorkerState.TERMINATED
+            await self._sync_terminated_pod()
+            self.state = WorkerState.FINISHED
+        except Exception as error:
+            error.add_note(f"pod {self.key} (uid {self.uid}), state {self.state.name}, step {self._steps}")
+            raise
+
+    async def _sync_until_terminal(self) -> None:
+        """Sync whenever woken or due, until the phase is terminal or the end was asked for."""
+        if self.pod.status.phase in TERMINAL:
+            return
+        due = self.services.timebase.seconds()
+        while self._termination is None:
+            await self._wait_until(due)
+            if self._termination is not None:
+                return
+            pod, observed = await self._next_step()
+            terminal, wait = await self._sync_pod(pod, observed)
+            if terminal:
+                return
+            due = self._due(pod, wait)
+
+    async def _wait_until(self, due: float) -> None:
+        """Sleep until woken or `due` (seconds of the timebase)."""
+        timebase = self.services.timebase
+        while not self._wake.is_set() and (now := timebase.seconds()) < due:
+            with trio.move_on_at(trio.current_time() + due - now):
+                await self._wake.wait()
+
+    async def _next_step(self) -> tuple[Pod, ObservedPod]:
+        """Return what the next step works on: the pod as it is now, and a look at the runtime after the last step."""
+        pod, self._wake = self.pod, trio.Event()
+        await self.services.pleg.newer_than(self.uid, self._last_end)
+        await self.services.timebase.turn(Lane.WORKER, self.key)
+        self._steps += 1
+        return pod, self.services.pleg.get(self.uid)
+
+    def _due(self, pod: Pod, wait: float) -> float:
+        """Return when the next sync is due at the latest: after `wait`, or at the pod's deadline."""
+        services = self.services
+        due = services.timebase.seconds() + wait
+        start_time = services.statuses.get(pod).start_time
+        if pod.spec.active_deadline_seconds is not None and start_time is not None:
+            deadline = start_time + timedelta(seconds=pod.spec.active_deadline_seconds)
+            if (at := services.timebase.seconds_of(deadline)) > services.timebase.seconds():
+                due = min(due, at)
+        return services.timing.due(due)
+
+    async def _sync_pod(self, pod: Pod, observed: ObservedPod) -> tuple[bool, float]:
+        """Do one sync; return whether the pod is over, and the longest wait until the next one.
+
+        Source: kubelet v1.36 SyncPod.
+        """
+        services, timing = self.services, self.services.timing
+        sync = self._input(pod, observed)
+        status = generate_api_pod_status(sync, pod_is_terminal=False, host_ips=services.host_ips())
+        self._publish(pod, status)
+        if status.phase in TERMINAL:
+            self._record("terminal", None, ())
+            self._last_end = services.timebase.seconds()
+            return True, 0.0
+        if not await self._mounted(pod):
+            self._last_end = services.timebase.seconds()
+            return False, timing.wait(timing.error_retry_seconds, self.rng)
+        services.probes.add_pod(pod)
+        actions = compute_pod_actions(sync)
+        results = await services.containers.sync_pod(pod, actions, observed)
+        self._remember(results)
+        self._record("sync", actions, results)
+        self._last_end = services.timebase.seconds()
+        return False, self._after(results)
+
+    def _after(self, results: tuple[SyncResult, ...]) -> float:
+        """Return the wait after a sync and, when it did something without an error, ask for a look at once."""
+        timing, services = self.services.timing, self.services
+        failed = [result for result in results if result.failed]
+        if any(result.action == "RemoveContainer" for result in results) and not failed:
+            services.pleg.request(self.uid)
+            self.wake()
+            return 0.0
+        if not failed:
+            if results:
+                services.pleg.request(self.uid)
+            return timing.wait(timing.resync_seconds, self.rng)
+        retries = [result.retry_at for result in failed if result.retry_at is not None]
+        if not retries:
+            return timing.wait(timing.error_retry_seconds, self.rng)
+        left = services.timebase.seconds_of(min(retries)) - services.timebase.seconds() + 1e-6
+        return timing.wait(min(max(left, 0.0), MAX_BACKOFF_WAIT_SECONDS), self.rng)
+
+    async def _mounted(self, pod: Pod) -> bool:
+        """Wait for the pod's volumes; a request to end the pod cuts the wait short."""
+        mounted = False
+        async with trio.open_nursery() as nursery:
+
+            async def give_up() -> None:
+                await self._requested.wait()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(give_up)
+            try:
+                await self.services.volumes.wait_for_attach_and_mount(pod)
+                mounted = True
+            except MountError as error:
+                self._record("mount", None, (), str(error))
+            nursery.cancel_scope.cancel()
+        return mounted
+
+    async def _sync_terminating_pod(self) -> None:
+        """Stop everything; on a failure try again until nothing runs.
+
+        Source: kubelet v1.36 SyncTerminatingPod.
+        """
+        services = self.services
+        while True:
+            pod, observed = await self._next_step()
+            errors = await self._kill_round(pod, observed)
+            if not errors:
+                services.probes.remove_pod(self.uid)
+                observed = await self._look_again()
+                if not any(observed.running()):
+                    break
+                errors = ("detected running containers after a successful KillPod, CRI violation",)
+            message = reasons.error_killing_pod("; ".join(errors))
+            services.recorder.event(pod, None, reasons.WARNING, reasons.FAILED_KILL_POD, message)
+            self._last_end = services.timebase.seconds()
+            await trio.sleep(services.timing.wait(services.timing.error_retry_seconds, self.rng))
+        services.statuses.containers_stopped(self.uid)
+        self._publish(pod, self._final_status(pod, observed))
+        self._last_end = services.timebase.seconds()
+
+    async def _kill_round(self, pod: Pod, observed: ObservedPod) -> tuple[str, ...]:
+        """Publish the status, quieten the probes of main containers and kill the pod once."""
+        services = self.services
+        override = self._termination.status if self._termination else None
+        sync = self._input(pod, observed)
+        host_ips = services.host_ips()
+        self._publish(pod, generate_api_pod_status(sync, pod_is_terminal=False, host_ips=host_ips, override=override))
+        services.probes.stop_liveness_and_startup(self.uid)
+        grace = self._grace_seconds if self._termination is not None else None
+        errors = await services.killer.kill_pod(pod, observed, grace)
+        self._record("terminating", None, (), *errors)
+        return errors
+
+    async def _look_again(self) -> ObservedPod:
+        now = self.services.timebase.seconds()
+        self.services.pleg.request(self.uid)
+        return await self.services.pleg.newer_than(self.uid, now)
+
+    async def _sync_terminated_pod(self) -> None:
+        """Publish once more, take the volumes away, and say the last word (kubelet v1.36 SyncTerminatedPod)."""
+        _, observed = await self._next_step()
+        pod = self.pod
+        self._publish(pod, self._final_status(pod, observed))
+        await self.services.volumes.unmount(pod)
+        self._record("terminated", None, ())
+        self.services.statuses.terminate_pod(self.pod)
+
+    def _final_status(self, pod: Pod, observed: ObservedPod) -> PodStatus:
+        return generate_api_pod_status(
+            self._input(pod, observed), pod_is_terminal=True, host_ips=self.services.host_ips()
+        )
+
+    def _input(self, pod: Pod, observed: ObservedPod) -> SyncInput:
+        services = self.services
+        return SyncInput(
+            pod=pod,
+            observed=observed,
+            probes=services.probes.results(),
+            previous_status=services.statuses.get(pod),
+            start_failures=dict(self._start_failures),
+            now=services.timebase.now(),
+            features=services.features,
+            is_static=self.is_static,
+        )
+
+    def _publish(self, pod: Pod, status: PodStatus) -> None:
+        self.services.statuses.set_pod_status(pod, status)
+        self.services.probes.status_seen(pod, status)
+
+    def _remember(self, results: tuple[SyncResult, ...]) -> None:
+        """Keep why starts failed, for the next status (kubelet v1.36 reasonCache.Update)."""
+        for result in results:
+            if result.action != "StartContainer":
+                continue
+            if result.failed:
+                self._start_failures[result.target] = StartFailure(reason=result.reason, message=result.message)
+            else:
+                self._start_failures.pop(result.target, None)
+
+    def _record(self, step: str, actions: PodActions | None, results: tuple[SyncResult, ...], *errors: str) -> None:
+        outcomes = tuple(f"{r.action} {r.target}: {r.reason or 'ok'}" for r in results)
+        self.services.emit(
+            SyncRecord(
+                ref=ObjectRef(
+                    namespace=self.pod.metadata.namespace or "", name=self.pod.metadata.name or "", uid=self.uid
+                ),
+                n=self._steps,
+                step=step,
+                actions=actions.describe() if actions else {},
+                results=outcomes + errors,
+            )
+        )

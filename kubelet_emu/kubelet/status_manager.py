@@ -1,0 +1,109 @@
+"""The kubelet's own latest status of each pod, and its way into the API.
+
+Owns the cache of statuses. A status reaches the API when it changed; a terminal phase is withheld until no container of
+the pod can be running. Readiness and `started` follow probe results at once, without a sync.
+Source: kubelet v1.36 pkg/kubelet/status/status_manager.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from kubelet_emu.apiserver.errors import ConflictError, NotFoundError
+from kubelet_emu.rules import statuses
+from kubelet_emu.rules.status_merge import check_container_state_transition, is_status_equal, merge_for_api
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from structlog.typing import FilteringBoundLogger
+
+    from kubelet_emu.api.v1 import Pod
+    from kubelet_emu.api.v1_status import PodStatus
+    from kubelet_emu.apiserver.store import APIServer
+    from kubelet_emu.config.features import FeatureGates
+
+
+@define(eq=False, kw_only=True)
+class StatusManager:
+    """Statuses by pod uid."""
+
+    api: APIServer
+    now: Callable[[], datetime]
+    features: FeatureGates
+    log: FilteringBoundLogger
+    _statuses: dict[str, PodStatus] = field(factory=dict, init=False)
+    _stopped: set[str] = field(factory=set, init=False)
+
+    def get(self, pod: Pod) -> PodStatus:
+        """Return the latest status, or what the API has when this kubelet has made none yet."""
+        return self._statuses.get(pod.metadata.uid or "", pod.status)
+
+    def latest(self, uid: str) -> PodStatus | None:
+        """Return the latest status by uid, None before the first."""
+        return self._statuses.get(uid)
+
+    def set_pod_status(self, pod: Pod, status: PodStatus) -> None:
+        """Keep a status and publish it (SetPodStatus)."""
+        self._keep(pod, status)
+
+    def set_ready_to_start_containers(self, pod: Pod) -> None:
+        """Say that the pod has its sandbox (kubelet v1.36 OnPodSandboxReady)."""
+        status = self._statuses.get(pod.metadata.uid or "")
+        if status is not None:
+            self._keep(pod, statuses.set_ready_to_start_containers(pod, status, self.now(), self.features))
+
+    def set_container_readiness(self, pod: Pod, container: str, *, ready: bool) -> None:
+        """Follow a readiness probe (SetContainerReadiness)."""
+        status = self._statuses.get(pod.metadata.uid or "")
+        if status is not None:
+            self._keep(pod, statuses.set_container_readiness(pod, status, container, ready, self.now()))
+
+    def set_container_startup(self, pod: Pod, container: str, *, started: bool) -> None:
+        """Follow a startup probe (SetContainerStartup)."""
+        status = self._statuses.get(pod.metadata.uid or "")
+        if status is not None:
+            self._keep(pod, statuses.set_container_startup(pod, status, container, started, self.now()))
+
+    def containers_stopped(self, uid: str) -> None:
+        """Say that nothing of the pod can be running any more: its terminal phase may go out."""
+        self._stopped.add(uid)
+
+    def terminate_pod(self, pod: Pod) -> None:
+        """Write the last status; a pod that was deleted leaves the API then (TerminatePod, syncPod)."""
+        uid = pod.metadata.uid or ""
+        self._stopped.add(uid)
+        self._keep(pod, statuses.terminate_pod_status(pod, self.get(pod)))
+        current = self.api.get_by_uid("Pod", uid)
+        if current is None or current.metadata.deletion_timestamp is None:
+            return
+        namespace, name = current.metadata.namespace or "", current.metadata.name or ""
+        try:
+            self.api.delete("Pod", namespace, name, grace_period_seconds=0, uid=uid)
+        except (NotFoundError, ConflictError):
+            return
+
+    def _keep(self, pod: Pod, status: PodStatus) -> None:
+        """Take a status over, unless it takes an illegal step, and publish it (updateStatusInternal, syncPod)."""
+        uid = pod.metadata.uid or ""
+        refusal = check_container_state_transition(self.get(pod), status, pod, self.features)
+        if refusal is not None:
+            self.log.error("status refused", pod=pod.metadata.name, why=refusal)
+            return
+        self._statuses[uid] = status
+        current = self.api.get_by_uid("Pod", uid)
+        if current is None:
+            return
+        could_run = uid not in self._stopped
+        merged = merge_for_api(current, current.status, status, could_have_running_containers=could_run, now=self.now())
+        if not is_status_equal(current.status, merged):
+            namespace, name = current.metadata.namespace or "", current.metadata.name or ""
+            self.api.update_status("Pod", namespace, name, merged, uid=uid)
+
+    def forget(self, uid: str) -> None:
+        """Drop a pod that is over for good."""
+        self._statuses.pop(uid, None)
+        self._stopped.discard(uid)

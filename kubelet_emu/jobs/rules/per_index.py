@@ -68,7 +68,7 @@ def is_index_failed(pod: Pod, job: Job) -> bool:
 def pods_with_delayed_deletion(failed: Iterable[Pod], active: Iterable[Pod], done: AbstractSet[int]) -> dict[int, Pod]:
     """Return, per index, the failed pod that carries the count to its replacement and so keeps its finalizer.
 
-    Source: pkg/controller/job getPodsWithDelayedDeletionPerIndex. Of several the one with more failures, or the later.
+    Source: pkg/controller/job getPodsWithDelayedDeletionPerIndex. Of several one with more failures, or a later one.
     """
     finished = done | indexes_of(active)
     delayed: dict[int, Pod] = {}
@@ -76,14 +76,16 @@ def pods_with_delayed_deletion(failed: Iterable[Pod], active: Iterable[Pod], don
         index = completion_index(pod)
         if index is None or index in finished:
             continue
-        if index not in delayed or _rank(pod) > _rank(delayed[index]):
+        if index not in delayed or _comes_after(pod, delayed[index]):
             delayed[index] = pod
     return delayed
 
 
-def _rank(pod: Pod) -> tuple[int, datetime]:
-    """Return what makes a failed pod the newest of its index (getPodsWithDelayedDeletionPerIndex)."""
-    return absolute_failure_count(pod), get_finished_time(pod)
+def _comes_after(pod: Pod, other: Pod) -> bool:
+    """Tell whether a failed pod of the same index is newer (getPodsWithDelayedDeletionPerIndex)."""
+    if absolute_failure_count(pod) > absolute_failure_count(other):
+        return True
+    return get_finished_time(pod) > get_finished_time(other)
 
 
 def creatable_indexes(

@@ -115,7 +115,10 @@ def _by_value(pods: Iterable[Pod]) -> list[Pod]:
             -created.timestamp() if created else 0.0,
         )
 
-    return sorted(reversed(list(pods)), key=value)
+    ordered = list(pods)
+    ordered.reverse()
+    ordered.sort(key=value)
+    return ordered
 
 
 def _ready_since(pod: Pod) -> float:

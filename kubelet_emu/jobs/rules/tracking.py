@@ -81,7 +81,8 @@ def can_remove_finalizer(snapshot: JobSnapshot, pod: Pod, finished: JobCondition
         return False
     if not has_backoff_limit_per_index(job):
         return True
-    kept = snapshot.delayed.get(completion_index(pod) or 0)
+    index = completion_index(pod)
+    kept = None if index is None else snapshot.delayed.get(index)
     return kept is None or kept.metadata.uid != pod.metadata.uid
 
 

@@ -157,7 +157,7 @@ def test_all_faults_of_all_documents_are_told_at_once() -> None:
         (9, "Unknown field", "spec.containers[0].comand"),
         (10, "Wrong type", "spec.containers[0].tty"),
         (12, "Syntax", ""),
-        (21, "Unknown field", "spec.foo"),
+        (22, "Unknown field", "spec.foo"),
     ]
 
 

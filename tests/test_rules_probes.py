@@ -270,7 +270,9 @@ def test_who_may_have_probes() -> None:
     assert [container.name for container in probed_containers(pod)] == ["m", "s"]
 
 
-@pytest.mark.parametrize(("text", "expected"), [("docker://x", "x"), ("x", "x"), ("", None), (None, None)])
+@pytest.mark.parametrize(
+    ("text", "expected"), [("docker://x", "x"), ("x", "x"), ("docker://", None), ("", None), (None, None)]
+)
 def test_ids_of_a_status(text: str | None, expected: str | None) -> None:
     assert runtime_id(text) == expected
 

@@ -123,7 +123,8 @@ def runtime_id(container_id: str | None) -> ContainerID | None:
 
     Source: kubelet v1.36 ParseContainerID.
     """
-    return ContainerID(container_id.rpartition("://")[2]) if container_id else None
+    _, _, name = (container_id or "").rpartition("://")
+    return ContainerID(name) if name else None
 
 
 def find_status(status: PodStatus, name: str) -> ContainerStatus | None:

@@ -172,6 +172,28 @@ def test_graceful_delete_marks_and_grace_zero_removes() -> None:
     assert (last.deletion_grace_period_seconds, last.generation) == (0, 2)
 
 
+def test_a_callback_may_remove_what_is_being_deleted() -> None:
+    server = a_server()
+    server.create(a_pod())
+    events = recorded(server)
+
+    def hurry(event: WatchEvent) -> None:
+        if event.type is WatchEventType.MODIFIED and server.get("Pod", "default", "web"):
+            server.delete("Pod", "default", "web", grace_period_seconds=0)
+
+    server.subscribe(hurry)
+    server.delete("Pod", "default", "web", grace_period_seconds=0)
+    assert types(events)[-1] == "DELETED web"
+    assert types(events).count("DELETED web") == 1
+
+
+def test_a_bound_pod_has_a_node_and_keeps_its_generation() -> None:
+    server = a_server()
+    server.create(a_pod(node=""))
+    bound = server.bind("default", "web", "node1")
+    assert (bound.spec.node_name, bound.metadata.generation) == ("node1", 1)
+
+
 def test_delete_names_what_it_does_not_find() -> None:
     server = a_server()
     server.create(a_pod())

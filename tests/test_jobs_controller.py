@@ -19,7 +19,8 @@ from kubelet_emu.api.batch_v1 import (
     SuccessPolicyRule,
     UncountedTerminatedPods,
 )
-from kubelet_emu.api.v1 import Pod
+from kubelet_emu.api.meta import ObjectMeta
+from kubelet_emu.api.v1 import ConfigMap, Pod
 from kubelet_emu.apiserver import AlreadyExistsError
 
 if TYPE_CHECKING:
@@ -401,6 +402,12 @@ async def test_a_job_that_was_there_before_is_taken_up(autojump_clock: trio.test
     rig.api.create(a_job("earlier"))
     await rig.run(a_job(), 20)
     assert sum("Job completed" in line for line in rig.events) == 2
+
+
+async def test_other_kinds_are_no_business_of_the_controller(autojump_clock: trio.testing.MockClock) -> None:
+    rig = Rig(always(Run(3)))
+    await rig.run(a_job(), 20, (1, lambda: rig.api.create(ConfigMap(metadata=ObjectMeta(name="c")))))
+    assert rig.events[-1] == "4 Completed: Job completed"
 
 
 async def test_a_status_write_from_outside_is_shown(autojump_clock: trio.testing.MockClock) -> None:

@@ -33,6 +33,7 @@ _MERGE_KEYS: dict[str, tuple[str, ...]] = {
     "volumes": ("name",),
 }
 _PRIMITIVE_SETS = ("finalizers",)
+_LIST_DIRECTIVES = ("$deleteFromPrimitiveList", "$setElementOrder")
 
 
 class PatchError(ValueError):
@@ -142,12 +143,12 @@ def _apply_list_directives(result: dict[str, object], patch: Tree) -> None:
     for key, value in patch.items():
         directive, _, name = key.partition("/")
         listed = result.get(name)
-        if not (name and _is_list(value) and _is_list(listed)):
+        if directive not in _LIST_DIRECTIVES or not (_is_list(value) and _is_list(listed)):
             continue
         wanted, have = list(cast("Sequence[object]", value)), list(cast("Sequence[object]", listed))
         if directive == "$deleteFromPrimitiveList":
             result[name] = [item for item in have if item not in wanted]
-        elif directive == "$setElementOrder":
+        else:
             result[name] = _ordered(name, have, wanted)
 
 
@@ -239,8 +240,9 @@ def _removed(root: object, path: tuple[str, ...]) -> object:
     parent, last = _at(root, path[:-1]), path[-1]
     if isinstance(parent, dict):
         del parent[last]
-    elif isinstance(parent, list):
-        del parent[_index(last, len(parent) - 1)]
+    else:
+        items = cast("list[object]", parent)
+        del items[_index(last, len(items) - 1)]
     return root
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, assert_never, cast
 
 from attrs import evolve
 
@@ -45,6 +45,8 @@ def _merged(before: Mapping[str, object], body: PatchBody, patch_type: PatchType
             return json_merge_patch(before, cast("Mapping[str, object]", body))
         case "json":
             return json_patch(before, cast("Sequence[Mapping[str, object]]", body))
+        case _:
+            assert_never(patch_type)
 
 
 def _restricted(old: T, new: T, subresource: str) -> T:

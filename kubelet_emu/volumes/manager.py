@@ -210,11 +210,12 @@ class VolumeManager:
 
     def _refuse_claims(self, pod: Pod, volumes: list[Volume]) -> None:
         """Tell at once of volumes that no retry can bring: claims need a provisioner, which isn't here."""
-        claims = [volume.name for volume in volumes if volume.persistent_volume_claim or volume.ephemeral]
+        claims = {volume.name: claim for volume in volumes if (claim := _claim(pod, volume))}
         if not claims:
             return
-        error = f"error processing PVC {pod.metadata.namespace}/{claims[0]}: volumes are not provisioned here"
-        message = _unmounted(claims, error, failed=claims)
+        names, namespace = list(claims), pod.metadata.namespace
+        error = f"error processing PVC {namespace}/{claims[names[0]]}: volumes are not provisioned here"
+        message = _unmounted(names, error, failed=names)
         text = f"Unable to attach or mount volumes: {message}"
         self.event(pod, None, reasons.WARNING, reasons.FAILED_MOUNT, text)
         raise MountError(message, is_timeout=False)
@@ -303,6 +304,12 @@ def node_path(pod: Pod, volume: Volume) -> str:
     """Return where a kubelet keeps a volume; texts show it, nothing here lies there (kubelet GetPodVolumeDir)."""
     plugin = next((plugin for source, plugin in _PLUGINS.items() if getattr(volume, source) is not None), "")
     return f"{NODE_ROOT}/pods/{pod.metadata.uid}/volumes/{plugin}/{volume.name}"
+
+
+def _claim(pod: Pod, volume: Volume) -> str:
+    if volume.persistent_volume_claim is not None:
+        return volume.persistent_volume_claim.claim_name
+    return f"{pod.metadata.name}-{volume.name}" if volume.ephemeral is not None else ""
 
 
 def _unmounted(names: list[str], error: str, *, failed: list[str] | None = None) -> str:

@@ -422,3 +422,11 @@ async def test_a_status_write_from_outside_is_shown(autojump_clock: trio.testing
 
     await rig.run(job, 10, (2, write))
     assert [(at, status.active) for at, status in rig.statuses] == [(0, None), (2, 7)]
+
+
+async def test_a_delay_that_is_almost_over_lasts_a_batch(autojump_clock: trio.testing.MockClock) -> None:
+    # the look at 11.4 s finds 0.6 s left and comes back after a whole batch (seen in a recording of a real node)
+    rig = Rig(in_turn(Run(2, 1), Run(3)))
+    label = {"metadata": {"labels": {"a": "b"}}}
+    await rig.run(a_job(), 30, (10.4, lambda: rig.api.patch("Pod", "default", "job-00001", label)))
+    assert created(rig) == [0, 12.4]

@@ -134,8 +134,9 @@ class JobController:
         uid = job.metadata.uid or ""
         pods = tuple(pod for pod in self.api.dependents(uid) if isinstance(pod, Pod))
         plan = sync_job(job, pods, self.timebase.now(), self._backoff.get(uid, BackoffRecord()))
-        if plan is not None and plan.sync_at is not None:
+        if plan is not None:
             self._add_at(uid, plan.sync_at)
+            self._add_at(uid, plan.retry_at, at_least_seconds=self.batch_seconds)
         if plan is not None and not self._carry_out(job, plan):
             self._queue.retry(uid)
             return
@@ -211,9 +212,10 @@ class JobController:
             "Job", metadata.namespace or "", metadata.name or "", uid=metadata.uid, propagation="Foreground"
         )
 
-    def _add_at(self, uid: str, at: datetime) -> None:
-        """Have a Job looked at when that time has come."""
-        self._queue.add(uid, (at - self.timebase.now()).total_seconds())
+    def _add_at(self, uid: str, at: datetime | None, *, at_least_seconds: float = 0.0) -> None:
+        """Have a Job looked at when that time has come, if there is one (enqueueSyncJobWithDelay)."""
+        if at is not None:
+            self._queue.add(uid, max(at_least_seconds, (at - self.timebase.now()).total_seconds()))
 
     def _record_events(self, job: Job, events: tuple[JobEvent, ...]) -> None:
         """Record events of a Job."""

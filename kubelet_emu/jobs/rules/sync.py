@@ -44,6 +44,7 @@ class JobEvent:
 class SyncPlan:
     """What one sync does, in order. `sync_at` is when the Job has to be looked at again without any other reason.
 
+    `retry_at` is when a delayed pod may be created: a look that comes a batch after this one at the earliest.
     `release_first`: the pods in `delete` lose their finalizer before they are deleted, so that they never count.
     `backoff` is remembered once a status was written.
     """
@@ -58,6 +59,7 @@ class SyncPlan:
     finish_events: tuple[JobEvent, ...] = ()
     backoff: BackoffRecord = field(factory=BackoffRecord)
     sync_at: datetime | None = None
+    retry_at: datetime | None = None
 
 
 @frozen(kw_only=True)
@@ -119,7 +121,6 @@ def _plan_life(snapshot: JobSnapshot, record: BackoffRecord) -> SyncPlan:
     finished = completions_reached(snapshot, managed.active)
     if finished is None and is_managed:
         status, events = _suspended_or_resumed(snapshot, status)
-    wakeups = [at for at in (managed.retry_at, active_deadline_at(job)) if at is not None]
     plan = SyncPlan(
         delete=managed.delete,
         release_first=True,
@@ -128,7 +129,8 @@ def _plan_life(snapshot: JobSnapshot, record: BackoffRecord) -> SyncPlan:
         interim=status,
         final=status,
         backoff=record,
-        sync_at=min(wakeups, default=None),
+        sync_at=active_deadline_at(job),
+        retry_at=managed.retry_at,
     )
     return _finishing_plan(snapshot, status, finished, plan)
 

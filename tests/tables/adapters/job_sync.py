@@ -172,11 +172,11 @@ def _outcome(job: Job, pods: list[Pod], plan: SyncPlan | None, out: Fields) -> d
 
 def _delayed_creation(job: Job, pods: list[Pod], plan: SyncPlan) -> str | int:
     """Say when pods are created that this sync did not create, from a second sync at the time that the plan names."""
-    if plan.create or plan.sync_at is None:
+    if plan.create or plan.retry_at is None:
         return len(plan.create)
     released = {pod.metadata.uid for pod in plan.release}
     left = [evolve(pod, metadata=evolve(pod.metadata, finalizers=())) for pod in pods if pod.metadata.uid in released]
-    later = synced(evolve(job, status=plan.final), left, now=plan.sync_at, record=plan.backoff)
+    later = synced(evolve(job, status=plan.final), left, now=plan.retry_at, record=plan.backoff)
     assert later is not None
     assert later.create
-    return f"after the {(plan.sync_at - NOW).total_seconds():g} s delay"
+    return f"after the {(plan.retry_at - NOW).total_seconds():g} s delay"

@@ -196,6 +196,12 @@ def test_a_localhost_profile_needs_a_path() -> None:
         container_security(a_pod(), container, ROOT)
 
 
+def test_an_unknown_policy_of_groups_is_refused() -> None:
+    pod = a_pod(PodSecurityContext(supplemental_groups_policy="Some"))
+    with pytest.raises(SecurityError, match="unsupported supplementalGroupsPolicy: Some"):
+        container_security(pod, a_container(), ROOT)
+
+
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [

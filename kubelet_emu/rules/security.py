@@ -65,6 +65,9 @@ def container_security(
     securitycontext.DetermineEffectiveSecurityContext.
     """
     own, of_pod = _own(container), _of_pod(pod)
+    if of_pod.supplemental_groups_policy not in {None, "Merge", "Strict"}:
+        policy = of_pod.supplemental_groups_policy
+        raise SecurityError(reasons.UNSUPPORTED_SUPPLEMENTAL_GROUPS_POLICY.format(policy=policy))
     capabilities = own.capabilities
     user = _first(own.run_as_user, of_pod.run_as_user)
     group = _first(own.run_as_group, of_pod.run_as_group)

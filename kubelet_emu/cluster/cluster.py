@@ -15,6 +15,7 @@ import trio
 from attrs import define, field
 
 from kubelet_emu.apiserver.store import APIServer
+from kubelet_emu.jobs.controller import JobController
 from kubelet_emu.journal.logs import LogFollower
 from kubelet_emu.kubelet.api_journal import APIJournal
 from kubelet_emu.kubelet.kubelet import Kubelet
@@ -87,6 +88,14 @@ class Cluster:
             self.api.subscribe(APIJournal(self.emit, self.source_of))
             recorder = Recorder(emit=self.emit, timebase=self.timebase)
             self.api.subscribe(Scheduler(api=self.api, node=self.node, recorder=recorder, now=self.timebase.now))
+            jobs = JobController(
+                api=self.api,
+                timebase=self.timebase,
+                events=recorder,
+                emit=self.emit,
+                batch_seconds=self.settings.timing.controller_batch_seconds,
+            )
+            await nursery.start(jobs.run)
             await self.start_kubelet()
             task_status.started()
 

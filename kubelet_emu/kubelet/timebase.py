@@ -42,14 +42,16 @@ class Timebase:
 
     @classmethod
     def real(cls) -> Timebase:
-        """Return the timebase of the machine's clock."""
-        return cls(epoch=datetime.now(UTC))  # noqa: TID251 - the one place
+        """Return the timebase of the machine's clock; its epoch is the first use inside Trio."""
+        return cls(epoch=_machine_time())
 
     def seconds(self) -> float:
         """Return the Trio time since the first use, in seconds."""
         now = trio.current_time()
         if self._started_at is None:
             self._started_at = now
+            if not self.is_virtual:
+                self.epoch = _machine_time()
         return now - self._started_at
 
     def now(self) -> datetime:
@@ -79,3 +81,7 @@ class Timebase:
                 await trio.testing.wait_all_tasks_blocked()
                 heapq.heappop(self._waiting)[3].set()
             self._arrived = trio.Event()
+
+
+def _machine_time() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251 - the one place that reads the machine's clock

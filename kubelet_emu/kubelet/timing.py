@@ -29,6 +29,7 @@ class Timing:
     network_retry_seconds: float = 1.0
     housekeeping_seconds: float = 2.0
     garbage_collection_seconds: float = 60.0
+    controller_batch_seconds: float = 1.0
 
     def wait(self, seconds: float, rng: random.Random) -> float:
         """Return a wait with jitter (kubelet wait.Jitter)."""
@@ -39,7 +40,7 @@ class Timing:
         return math.ceil(at / self.tick_seconds) * self.tick_seconds if self.tick_seconds else at
 
 
-FAST = Timing(name="fast", relist_on_events=True, jitter=0.0, tick_seconds=0.0)
+FAST = Timing(name="fast", relist_on_events=True, jitter=0.0, tick_seconds=0.0, controller_batch_seconds=0.0)
 KUBELET = Timing(name="kubelet", relist_on_events=False, jitter=0.5, tick_seconds=1.0)
 
 

@@ -35,6 +35,7 @@ class Timebase:
 
     epoch: datetime
     is_virtual: bool = False
+    is_machine: bool = False
     _started_at: float | None = field(default=None, init=False)
     _waiting: list[tuple[int, str, int, trio.Event]] = field(factory=list, init=False)
     _tickets: int = field(default=0, init=False)
@@ -43,14 +44,14 @@ class Timebase:
     @classmethod
     def real(cls) -> Timebase:
         """Return the timebase of the machine's clock; its epoch is the first use inside Trio."""
-        return cls(epoch=_machine_time())
+        return cls(epoch=_machine_time(), is_machine=True)
 
     def seconds(self) -> float:
         """Return the Trio time since the first use, in seconds."""
         now = trio.current_time()
         if self._started_at is None:
             self._started_at = now
-            if not self.is_virtual:
+            if self.is_machine:
                 self.epoch = _machine_time()
         return now - self._started_at
 

@@ -62,3 +62,29 @@ def _add(total: Amounts, amounts: Amounts) -> None:
 def _raise(total: Amounts, amounts: Amounts) -> None:
     for name, value in amounts.items():
         total[name] = max(total.get(name, value), value)
+
+
+def qos_class(spec: PodSpec) -> str:
+    """Return the quality-of-service class of a pod with defaults (ComputePodQOS): cpu and memory above 0 count."""
+    if spec.resources is not None and (spec.resources.limits or spec.resources.requests):
+        given = [spec.resources]
+    else:
+        given = [each.resources for each in (*spec.containers, *spec.init_containers) if each.resources is not None]
+    count = 1 if spec.resources in given else len(spec.containers) + len(spec.init_containers)
+    requests, limits = ([_counted(getattr(each, kind)) for each in given] for kind in ("requests", "limits"))
+    if not any(requests) and not any(limits):
+        return "BestEffort"
+    is_complete = len(given) == count and all(set(each) == {"cpu", "memory"} for each in limits)
+    return "Guaranteed" if is_complete and _total(requests) == _total(limits) else "Burstable"
+
+
+def _counted(amounts: Mapping[str, Quantity]) -> Amounts:
+    values = {name: parse_quantity(amounts[name]) for name in ("cpu", "memory") if name in amounts}
+    return {name: value for name, value in values.items() if value > 0}
+
+
+def _total(amounts: list[Amounts]) -> Amounts:
+    total: Amounts = {}
+    for each in amounts:
+        _add(total, each)
+    return total

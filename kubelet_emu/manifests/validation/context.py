@@ -1,0 +1,39 @@
+"""What the checks of one pod spec share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from attrs import field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kubelet_emu.api.meta import ObjectMeta
+    from kubelet_emu.api.v1 import PodSpec
+    from kubelet_emu.api.v1_volumes import Volume
+
+
+class Gates(Protocol):
+    """Answers which feature gates are on."""
+
+    def enabled(self, name: str) -> bool:
+        """Tell whether a gate is on."""
+        ...
+
+
+@frozen(kw_only=True)
+class Context:
+    """One pod spec under check: itself, its metadata, the gates, and the volumes that are fine."""
+
+    spec: PodSpec
+    metadata: ObjectMeta
+    gates: Gates
+    is_template: bool = False
+    volumes: Mapping[str, Volume] = field(factory=dict)
+
+    @property
+    def grace_period_seconds(self) -> int:
+        """The pod's termination grace period; 30 where it isn't said."""
+        grace = self.spec.termination_grace_period_seconds
+        return 30 if grace is None else grace

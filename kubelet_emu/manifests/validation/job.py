@@ -1,0 +1,169 @@
+"""Jobs. Source: kubernetes v1.36 ValidateJob, validateJobSpec, ValidateGeneratedSelector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kubelet_emu.api.codec import encode
+from kubelet_emu.manifests.validation.faults import Fault, invalid, required, too_long, unsupported
+from kubelet_emu.manifests.validation.job_policies import validate_failure_policy, validate_success_policy
+from kubelet_emu.manifests.validation.metadata import selector_matches, validate_metadata, validate_selector
+from kubelet_emu.manifests.validation.names import is_domain_prefixed, label_errors
+from kubelet_emu.manifests.validation.pod import validate_template
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kubelet_emu.api.batch_v1 import Job, JobSpec
+    from kubelet_emu.manifests.validation.context import Gates
+
+_NOT_NEGATIVE = "must be greater than or equal to 0"
+_MODES = ("NonIndexed", "Indexed")
+_MOST_INDEXED = 100_000
+_MOST_PARALLEL = 10_000
+_LONGEST_MANAGED_BY = 63
+_UID_LABEL = "batch.kubernetes.io/controller-uid"
+
+
+def validate_job(job: Job, gates: Gates) -> Iterator[Fault]:
+    """Check a Job that is created, with its defaults and its generated labels and selector set."""
+    yield from validate_metadata(job.metadata)
+    yield from _validate_generated_selector(job)
+    yield from validate_job_spec(job.spec, "spec", gates)
+    if job.spec.completion_mode == "Indexed" and job.spec.completions:
+        last = f"{job.metadata.name}-{job.spec.completions - 1}"
+        if label_errors(last):
+            text = f"will not able to create pod with invalid DNS label: {last}"
+            yield invalid("metadata.name", job.metadata.name, text)
+
+
+def _validate_generated_selector(job: Job) -> Iterator[Fault]:
+    spec = job.spec
+    if spec.manual_selector or job.metadata.uid is None:
+        return
+    labels = spec.template.metadata.labels
+    names = (
+        ("controller-uid", job.metadata.uid),
+        ("job-name", job.metadata.name or ""),
+        (_UID_LABEL, job.metadata.uid),
+        ("batch.kubernetes.io/job-name", job.metadata.name or ""),
+    )
+    for key, expected in names:
+        if labels.get(key) != expected:
+            yield invalid(f"spec.template.metadata.labels[{key}]", dict(labels), f"must be '{expected}'")
+    is_generated = spec.selector is not None and dict(spec.selector.match_labels) == {_UID_LABEL: job.metadata.uid}
+    if spec.selector is not None and (not is_generated or spec.selector.match_expressions):
+        yield invalid("spec.selector", encode(spec.selector), "`selector` not auto-generated")
+
+
+def validate_job_spec(spec: JobSpec, path: str, gates: Gates) -> Iterator[Fault]:
+    """Check the spec of a Job (also that of a CronJob's template, which has no selector)."""
+    yield from _validate_selector(spec, path)
+    numbers = (
+        ("parallelism", spec.parallelism),
+        ("completions", spec.completions),
+        ("activeDeadlineSeconds", spec.active_deadline_seconds),
+        ("backoffLimit", spec.backoff_limit),
+        ("ttlSecondsAfterFinished", spec.ttl_seconds_after_finished),
+        ("backoffLimitPerIndex", spec.backoff_limit_per_index),
+        ("maxFailedIndexes", spec.max_failed_indexes),
+    )
+    for name, number in numbers:
+        if number is not None and number < 0:
+            yield invalid(f"{path}.{name}", number, _NOT_NEGATIVE)
+    yield from _validate_managed_by(spec, path)
+    yield from _validate_mode(spec, path)
+    yield from _validate_per_index(spec, path)
+    yield from validate_failure_policy(spec, path)
+    yield from validate_success_policy(spec, path)
+    yield from _validate_replacement(spec, path)
+    yield from validate_template(spec.template, f"{path}.template", gates)
+    yield from _validate_restart_policy(spec, path)
+
+
+def _validate_selector(spec: JobSpec, path: str) -> Iterator[Fault]:
+    if spec.selector is None:
+        if spec.manual_selector:
+            yield required(f"{path}.selector")
+            yield _unmatched(spec, path)
+        return
+    yield from validate_selector(spec.selector, f"{path}.selector")
+    if not selector_matches(spec.selector, spec.template.metadata.labels):
+        yield _unmatched(spec, path)
+
+
+def _unmatched(spec: JobSpec, path: str) -> Fault:
+    labels = dict(spec.template.metadata.labels) or None
+    return invalid(f"{path}.template.metadata.labels", labels, "`selector` does not match template `labels`")
+
+
+def _validate_managed_by(spec: JobSpec, path: str) -> Iterator[Fault]:
+    if spec.managed_by is None:
+        return
+    if not is_domain_prefixed(spec.managed_by):
+        text = 'must be a domain-prefixed path (such as "acme.io/foo")'
+        yield invalid(f"{path}.managedBy", spec.managed_by, text)
+    if len(spec.managed_by) > _LONGEST_MANAGED_BY:
+        yield too_long(f"{path}.managedBy", _LONGEST_MANAGED_BY)
+
+
+def _validate_mode(spec: JobSpec, path: str) -> Iterator[Fault]:
+    if spec.completion_mode not in _MODES:
+        yield unsupported(f"{path}.completionMode", spec.completion_mode or "", _MODES)
+    if spec.completion_mode != "Indexed":
+        return
+    if spec.completions is None:
+        yield required(f"{path}.completions", "when completion mode is Indexed")
+    if (spec.parallelism or 0) > _MOST_INDEXED:
+        text = f"must be less than or equal to {_MOST_INDEXED} when completion mode is Indexed"
+        yield invalid(f"{path}.parallelism", spec.parallelism, text)
+
+
+def _validate_per_index(spec: JobSpec, path: str) -> Iterator[Fault]:
+    """Check back-off by index (KEP-3850)."""
+    if spec.completion_mode != "Indexed":
+        for name, value in (
+            ("backoffLimitPerIndex", spec.backoff_limit_per_index),
+            ("maxFailedIndexes", spec.max_failed_indexes),
+        ):
+            if value is not None:
+                yield invalid(f"{path}.{name}", value, "requires indexed completion mode")
+        return
+    most = spec.max_failed_indexes
+    if most is not None and spec.backoff_limit_per_index is None:
+        yield required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
+    if spec.completions is None:
+        return
+    if most is not None and most > spec.completions:
+        yield invalid(f"{path}.maxFailedIndexes", most, "must be less than or equal to completions")
+    if spec.completions > _MOST_INDEXED and spec.backoff_limit_per_index is not None:
+        yield from _validate_many(spec, path)
+
+
+def _validate_many(spec: JobSpec, path: str) -> Iterator[Fault]:
+    most, parallelism = spec.max_failed_indexes, spec.parallelism or 0
+    suffix = f"when completions are above {_MOST_INDEXED} and used with backoff limit per index"
+    if most is None:
+        yield required(f"{path}.maxFailedIndexes", f"must be specified when completions is above {_MOST_INDEXED}")
+    elif most > _MOST_PARALLEL:
+        yield invalid(f"{path}.maxFailedIndexes", most, f"must be less than or equal to {_MOST_PARALLEL} {suffix}")
+    if parallelism > _MOST_PARALLEL:
+        yield invalid(f"{path}.parallelism", parallelism, f"must be less than or equal to {_MOST_PARALLEL} {suffix}")
+
+
+def _validate_replacement(spec: JobSpec, path: str) -> Iterator[Fault]:
+    allowed = ("Failed",) if spec.pod_failure_policy is not None else ("Failed", "TerminatingOrFailed")
+    if spec.pod_replacement_policy is not None and spec.pod_replacement_policy not in allowed:
+        yield unsupported(f"{path}.podReplacementPolicy", spec.pod_replacement_policy, allowed)
+
+
+def _validate_restart_policy(spec: JobSpec, path: str) -> Iterator[Fault]:
+    at = f"{path}.template.spec.restartPolicy"
+    policy = spec.template.spec.restart_policy
+    if policy in (None, "Always"):
+        hint = "write restartPolicy: Never or OnFailure; Always for a sidecar stands in the init container"
+        yield required(at, 'valid values: "OnFailure", "Never"', hint=hint)
+    elif policy not in ("OnFailure", "Never"):
+        yield unsupported(at, policy, ("OnFailure", "Never"))
+    elif spec.pod_failure_policy is not None and policy != "Never":
+        yield invalid(at, policy, 'only "Never" is supported when podFailurePolicy is specified')

@@ -319,6 +319,7 @@ class APIServer:
 
     def _collect_dependents(self, uid: str) -> None:
         """Delete what nothing else owns (garbagecollector attemptToDeleteItem)."""
+        # Differs: the garbage collector comes to it some milliseconds later.
         for dependent in self.dependents(uid):
             others = [owner for owner in dependent.metadata.owner_references if owner.uid != uid]
             if not any(owner.uid in self._key_of_uid for owner in others):

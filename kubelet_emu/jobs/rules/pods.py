@@ -99,7 +99,7 @@ def _split_duplicated_indexes(pods: list[Pod], completions: int) -> tuple[list[P
 def _by_value(pods: Iterable[Pod]) -> list[Pod]:
     """Return pods with the least valuable first (controller.ActivePods.Less).
 
-    Unassigned, pending, not ready, ready for less time, restarted more often, younger; of equals the later in the list.
+    Unassigned, pending, not ready, ready for less time, restarted more often, younger.
     """
 
     def value(pod: Pod) -> tuple[bool, int, bool, float, int, float]:
@@ -115,6 +115,7 @@ def _by_value(pods: Iterable[Pod]) -> list[Pod]:
             -created.timestamp() if created else 0.0,
         )
 
+    # Differs: which of equal pods comes first is left to chance there; here it is the one created later.
     ordered = list(pods)
     ordered.reverse()
     ordered.sort(key=value)

@@ -8,7 +8,7 @@ reason. Source: kubelet v1.36 convertToAPIContainerStatuses (pkg/kubelet/kubelet
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from attrs import evolve, frozen
 
@@ -187,6 +187,8 @@ class _Converter:
                 return self._unknown(status, previous)
             case runtime_api.ContainerState.CREATED | runtime_api.ContainerState.UNKNOWN:
                 return evolve(status, state=ContainerState(waiting=ContainerStateWaiting()))
+            case _:
+                assert_never(instance.state)
 
     def _running(
         self, status: ContainerStatus, instance: runtime_api.ContainerStatus, previous: ContainerStatus | None

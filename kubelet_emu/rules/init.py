@@ -9,7 +9,7 @@ Source: kubelet v1.36 computeInitContainerActions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from attrs import define, field, frozen
 
@@ -124,18 +124,17 @@ class _Walk:
                 self._restart(index, status, reasons.UNKNOWN_STATE_INIT_CONTAINER, ContainerKillReason.UNKNOWN)
             case ContainerState.RUNNING:
                 self._visit_running_sidecar(index, container, status)
+            case _:
+                assert_never(status.state)
 
     def _visit_running_sidecar(self, index: int, container: Container, status: ContainerStatus) -> None:
         if container.startup_probe is not None:
-            match self.sync.probes.startup.get(status.id, ProbeResult.UNKNOWN):
-                case ProbeResult.UNKNOWN:
-                    return
-                case ProbeResult.FAILURE:
-                    text = reasons.failed_startup_probe(container.name, is_init=True)
-                    self._restart(index, status, text, ContainerKillReason.STARTUP_PROBE)
-                    return
-                case ProbeResult.SUCCESS:
-                    pass
+            result = self.sync.probes.startup.get(status.id, ProbeResult.UNKNOWN)
+            if result is ProbeResult.FAILURE:
+                text = reasons.failed_startup_probe(container.name, is_init=True)
+                self._restart(index, status, text, ContainerKillReason.STARTUP_PROBE)
+            if result is not ProbeResult.SUCCESS:
+                return
         self._next_may_start(index)
         if container_changed(container, status):
             text = reasons.definition_changed(container.name, is_init=True)
@@ -165,6 +164,8 @@ class _Walk:
                     self.to_start.append(index)
                 else:
                     self.kill_pod = True
+            case _:
+                assert_never(status.state)
 
     def _failed_init_is_restarted(self, container: Container) -> bool:
         pod, features = self.sync.pod, self.sync.features

@@ -7,7 +7,7 @@ Invariant: a pod that is being deleted starts nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, assert_never
 
 from kubelet_emu.api import reasons
 from runtime.api import ContainerState
@@ -103,6 +103,8 @@ def should_container_be_restarted(
             return True
         case ContainerState.EXITED:
             return container_should_restart(container, pod, status.exit_code or 0, features)
+        case _:
+            assert_never(status.state)
 
 
 def all_containers_could_restart(pod: Pod, features: FeatureGates) -> bool:

@@ -430,3 +430,23 @@ async def test_a_delay_that_is_almost_over_lasts_a_batch(autojump_clock: trio.te
     label = {"metadata": {"labels": {"a": "b"}}}
     await rig.run(a_job(), 30, (10.4, lambda: rig.api.patch("Pod", "default", "job-00001", label)))
     assert created(rig) == [0, 12.4]
+
+
+@pytest.mark.parametrize("every", [0.7, 1.0, 1.3, 2.9])
+async def test_a_restarted_controller_counts_each_pod_once(
+    autojump_clock: trio.testing.MockClock, every: float
+) -> None:
+    rig = Rig(in_turn(Run(3), Run(3, 1), Run(3), Run(3, 1), Run(3)))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(rig.timebase.referee)
+        rig.api.subscribe(FakeKubelet(rig.api, rig.timebase, rig.run_of, nursery))
+        rig.api.create(a_job(parallelism=2, completions=3))
+        while not any("Completed" in line for line in rig.events):
+            async with trio.open_nursery() as life:
+                await life.start(rig.controller.run)
+                await trio.sleep(every)
+                life.cancel_scope.cancel()
+            rig.controller = rig.a_controller()
+        nursery.cancel_scope.cancel()
+    assert (rig.status.succeeded, rig.status.failed) == (3, 2)
+    assert len(created(rig)) == 5

@@ -38,12 +38,17 @@ _DEEPEST_LIST = 4
 
 @frozen(kw_only=True)
 class Loaded:
-    """One object of a manifest: where it stands, where its fields stand, and whether all of it could be read."""
+    """One object of a manifest: where it and its fields stand, and the paths of fields that could not be read."""
 
     object: APIObject
     source: Source
     positions: Positions = field(eq=False, repr=False)
-    is_whole: bool = True
+    faulty_paths: tuple[str, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether every field of the document could be read."""
+        return not self.faulty_paths
 
 
 @frozen(kw_only=True)
@@ -162,12 +167,12 @@ class _Loading:
     def _decode(self, decoder: Decoder, kind: str, node: MappingNode) -> None:
         before = len(self.problems)
         obj: APIObject = decoder.decode(api_type(kind), node)
-        is_whole = all(problem.severity != "error" for problem in self.problems[before:])
+        faulty = tuple(problem.path for problem in self.problems[before:] if problem.severity == "error")
         document = decoder.document
         line, _column = document.place(node)
         source = Source(file=document.file, line=line, document=document.number)
         positions = Positions(document, node)
-        self.objects.append(Loaded(object=obj, source=source, positions=positions, is_whole=is_whole))
+        self.objects.append(Loaded(object=obj, source=source, positions=positions, faulty_paths=faulty))
 
     def _report_kind(self, decoder: Decoder, node: MappingNode, api_version: str, kind: str) -> None:
         found = entries(node).by_key

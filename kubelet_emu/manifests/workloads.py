@@ -60,6 +60,7 @@ def expand(loaded: Iterable[Loaded], rng: Random) -> Expansion:
     problems: list[Problem] = []
     for each in loaded:
         obj = each.object
+        problems += _dropped_note(each)
         match obj.kind:
             case "Pod":
                 runnables.append(Runnable(object=as_created(obj, rng), loaded=each))  # type: ignore[arg-type]
@@ -75,6 +76,16 @@ def expand(loaded: Iterable[Loaded], rng: Random) -> Expansion:
             case _:
                 problems.append(_not_run(each))
     return Expansion(runnables=tuple(runnables), stored=tuple(stored), problems=tuple(problems))
+
+
+def _dropped_note(loaded: Loaded) -> list[Problem]:
+    """Say that what a server had filled in is dropped (output of `kubectl get -o yaml`)."""
+    names = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "ownerReferences")
+    given = [f"metadata.{name}" for name in names if loaded.positions.has(f"metadata.{name}")]
+    given += [name for name in ("spec.nodeName", "status") if loaded.positions.has(name)]
+    if not any(name in given for name in ("metadata.uid", "metadata.resourceVersion")):
+        return []
+    return [_note(loaded, given[0], "Ignored", f"set by a server, dropped here: {', '.join(given)}")]
 
 
 def _not_run(loaded: Loaded) -> Problem:

@@ -107,7 +107,9 @@ def _container_warnings(container: Container, path: str) -> Iterator[Fault]:
             amount = amounts.get(name)
             if amount is not None and (value := parse_quantity(amount)) != value.to_integral_value():
                 detail = f"fractional byte value {quote(amount)} is invalid, must be an integer"
-                yield _warning(f"{path}.resources.{kind}[{name}]", detail)
+                meant = f"{amount.removesuffix('m')}Mi" if amount.endswith("m") else ""
+                hint = f"m means thousandths: was {meant} meant?" if meant else ""
+                yield Fault(f"{path}.resources.{kind}[{name}]", "Warning", detail, hint=hint)
 
 
 def _port_warnings(spec: PodSpec, path: str) -> Iterator[Fault]:

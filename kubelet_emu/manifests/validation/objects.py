@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.api.apps_v1 import Deployment
     from kubelet_emu.api.batch_v1 import CronJob, Job
-    from kubelet_emu.api.v1 import Pod
+    from kubelet_emu.api.v1 import Pod, PodTemplateSpec
     from kubelet_emu.manifests.loading import APIObject, Loaded
     from kubelet_emu.manifests.validation.context import Gates
 
@@ -101,10 +101,26 @@ def _workload_faults(workload: Deployment, gates: Gates) -> Iterator[Fault]:
     elif not selector_matches(selector, template.metadata.labels):
         text = "`selector` does not match template `labels`"
         yield Fault("spec.template.metadata.labels", "Invalid value", f"{dict(template.metadata.labels)}: {text}")
-    yield from validate_template(template, "spec.template", gates)
+    yield from validate_template(_with_claims(workload), "spec.template", gates)
     if template.spec.restart_policy in ("OnFailure", "Never"):
         at = "spec.template.spec.restartPolicy"
         yield Fault(at, "Unsupported value", f'"{template.spec.restart_policy}": supported values: "Always"')
+
+
+def _with_claims(workload: Deployment) -> PodTemplateSpec:
+    """Return the template with a volume for each claim that a StatefulSet makes.
+
+    Differs: a server doesn't check a StatefulSet's pod spec at all; its pods are refused later.
+    """
+    template = workload.spec.template
+    claims = getattr(workload.spec, "volume_claim_templates", ())
+    source = api_type("PersistentVolumeClaimVolumeSource")
+    volumes = [
+        api_type("Volume")(name=each.metadata.name, persistent_volume_claim=source(claim_name=each.metadata.name))
+        for each in claims
+        if each.metadata is not None and each.metadata.name
+    ]
+    return evolve(template, spec=evolve(template.spec, volumes=(*template.spec.volumes, *volumes)))
 
 
 def object_warnings(obj: APIObject, gates: Gates) -> tuple[Fault, ...]:
@@ -142,12 +158,25 @@ def validate(loaded: Iterable[Loaded], gates: Gates) -> tuple[Problem, ...]:
 
     Pods get the service account `default` first, as its admission does.
     """
-    problems: list[Problem] = []
+    problems: dict[Problem, None] = {}
     for each in loaded:
         obj = _admit(each.object)
-        problems += (_problem(each, fault) for fault in object_faults(obj, gates))
-        problems += (_problem(each, fault) for fault in object_warnings(obj, gates))
+        faults = (*object_faults(obj, gates), *object_warnings(obj, gates))
+        told = [_problem(each, fault) for fault in faults if not _is_consequence(fault, each)]
+        problems.update(dict.fromkeys(sorted(told, key=lambda one: (one.line, one.column))))
     return tuple(problems)
+
+
+def _is_consequence(fault: Fault, loaded: Loaded) -> bool:
+    """Tell whether a fault only follows from another one: a field that could not be read, or a defaulted request."""
+    path = fault.at or fault.path
+    for faulty in loaded.faulty_paths:
+        if path == faulty or path.startswith((f"{faulty}.", f"{faulty}[")):
+            return True
+        if fault.type == "Required value" and faulty.startswith((f"{path}.", f"{path}[")):
+            return True
+    limit = path.replace(".requests[", ".limits[")
+    return limit != path and not loaded.positions.has(path) and loaded.positions.has(limit)
 
 
 def _admit(obj: APIObject) -> APIObject:

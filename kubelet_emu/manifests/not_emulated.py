@@ -1,0 +1,97 @@
+"""What of a manifest has no effect here: told once for each object, never silently dropped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from kubelet_emu.api.schema import fields_of
+from kubelet_emu.manifests.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kubelet_emu.api.batch_v1 import Job
+    from kubelet_emu.api.v1 import Pod, PodSpec
+    from kubelet_emu.manifests.loading import Loaded
+
+_TEMPLATED = ("Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
+_SCHEDULING = """nodeSelector affinity tolerations topologySpreadConstraints schedulerName schedulingGates
+    schedulingGroup priorityClassName priority preemptionPolicy"""
+_IGNORED = {
+    "runtimeClassName": "the engine's default runtime is used",
+    "overhead": "there is no runtime class that takes it",
+    "hostUsers": "user namespaces are the engine's matter",
+}
+_EMULATED_VOLUMES = frozenset(
+    {"configMap", "downwardAPI", "emptyDir", "ephemeral", "hostPath", "image", "persistentVolumeClaim", "projected"}
+    | {"secret"}
+)
+_DEVICES = ("cpu", "memory", "ephemeral-storage")
+
+
+def not_emulated(loaded: Loaded) -> tuple[Problem, ...]:
+    """Return warnings for fields that are read but have no effect."""
+    obj = loaded.object
+    if obj.kind == "Pod":
+        spec, path = cast("Pod", obj).spec, "spec"
+    elif obj.kind in _TEMPLATED:
+        spec, path = cast("Job", obj).spec.template.spec, "spec.template.spec"
+    else:
+        return ()
+    return tuple(
+        _note(loaded, f"{path}.{where}", text)
+        for where, text in (*_scheduling(spec, loaded, path), *_ignored(spec), *_volumes(spec), *_devices(spec))
+    )
+
+
+def _note(loaded: Loaded, path: str, text: str) -> Problem:
+    line, column = loaded.positions.find(path)
+    return Problem(
+        file=loaded.source.file,
+        line=line,
+        column=column,
+        path=path,
+        type="Not emulated",
+        text=text,
+        severity="warning",
+    )
+
+
+def _scheduling(spec: PodSpec, loaded: Loaded, path: str) -> Iterator[tuple[str, str]]:
+    given = [name for name in _SCHEDULING.split() if _is_set(spec, name) and loaded.positions.has(f"{path}.{name}")]
+    if loaded.positions.has("metadata.uid") and not spec.node_selector and spec.affinity is None:
+        return
+    if given:
+        yield given[0], f"scheduling fields are not used: {', '.join(given)}"
+
+
+def _is_set(spec: object, name: str) -> bool:
+    value = getattr(spec, fields_of(type(spec))[name].attribute)
+    return value is not None and value not in ((), {})
+
+
+def _ignored(spec: PodSpec) -> Iterator[tuple[str, str]]:
+    for name, reason in _IGNORED.items():
+        if _is_set(spec, name):
+            yield name, f"{name} is ignored: {reason}"
+
+
+def _volumes(spec: PodSpec) -> Iterator[tuple[str, str]]:
+    for index, volume in enumerate(spec.volumes):
+        for name, shape in fields_of(type(volume)).items():
+            if name != "name" and name not in _EMULATED_VOLUMES and getattr(volume, shape.attribute) is not None:
+                yield f"volumes[{index}].{name}", f"volume {volume.name!r}: {name} is an empty folder here"
+
+
+def _devices(spec: PodSpec) -> Iterator[tuple[str, str]]:
+    seen: set[str] = set()
+    for field, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
+        for index, container in enumerate(containers):
+            if container.resources is None:
+                continue
+            for name in (*container.resources.limits, *container.resources.requests):
+                if name in _DEVICES or name.startswith("hugepages-") or name in seen:
+                    continue
+                seen.add(name)
+                kind = "limits" if name in container.resources.limits else "requests"
+                yield f"{field}[{index}].resources.{kind}[{name}]", f"{name}: no device is passed to the container"

@@ -21,6 +21,7 @@ from kubelet_emu.kubelet.api_journal import APIJournal
 from kubelet_emu.kubelet.kubelet import Kubelet
 from kubelet_emu.kubelet.recorder import Recorder
 from kubelet_emu.kubelet.scheduler import Scheduler
+from kubelet_emu.rules.observed import ObservedPod
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,6 +136,13 @@ class Cluster:
             finally:
                 self._kubelet, self._kubelet_scope = None, None
                 self._kubelet_gone.set()
+
+    async def observe(self, uid: str) -> ObservedPod:
+        """Look at a pod in the runtime itself, whether or not a kubelet runs; CRIError."""
+        sandboxes = await self.runtime.list_pod_sandboxes(uid)
+        listed = await self.runtime.list_containers(uid)
+        containers = tuple([await self.runtime.container_status(summary.id) for summary in listed])
+        return ObservedPod(uid=uid, sandboxes=sandboxes, containers=containers)
 
     def _new_uid(self, key: str) -> str:
         """Return the uid of the n-th object of this name."""

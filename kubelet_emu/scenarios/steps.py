@@ -55,6 +55,21 @@ class Steps:
     async def _do(self, step: Step) -> None:
         given = step.parameters
         match step.action:
+            case "kubelet":
+                await self._kubelet(str(step.argument))
+            case "kill":
+                await self._kill(given)
+            case "exec":
+                await self._exec(given)
+            case "runtime":
+                await self._runtime(given)
+            case "sh":
+                await trio.run_process(["sh", "-c", str(given["command"])], cwd=self.folder, stdout=subprocess.DEVNULL)
+            case action:
+                self._ask_api(action, given)
+
+    def _ask_api(self, action: str, given: Mapping[str, object]) -> None:
+        match action:
             case "wait":
                 return
             case "delete":
@@ -70,17 +85,7 @@ class Steps:
                 self.create(decode_mapping(api_type(str(given["kind"])), given))
             case "condition":
                 self._set_condition(given)
-            case "kubelet":
-                await self._kubelet(str(step.argument))
-            case "kill":
-                await self._kill(given)
-            case "exec":
-                await self._exec(given)
-            case "runtime":
-                await self._runtime(given)
-            case "sh":
-                await trio.run_process(["sh", "-c", str(given["command"])], cwd=self.folder, stdout=subprocess.DEVNULL)
-            case action:
+            case _:
                 raise StepError(f"{action} can't be done here")
 
     # -- objects

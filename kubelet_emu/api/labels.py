@@ -8,6 +8,7 @@ pkg/kubelet/types, pkg/kubelet/container HashContainer.
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -81,9 +82,13 @@ def format_pod(pod: Pod) -> str:
 
 def hash_container(container: Container | EphemeralContainer) -> int:
     """Return the FNV-32a hash of name and image: all of a spec that restarts a running container (HashContainer)."""
-    text = json.dumps({"image": container.image or "", "name": container.name}, separators=(",", ":"))
+    return _hash(container.name, container.image or "")
+
+
+@lru_cache(maxsize=4096)
+def _hash(name: str, image: str) -> int:
     value = 0x811C9DC5
-    for byte in text.encode():
+    for byte in _json({"image": image, "name": name}).encode():
         value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
     return value
 
@@ -143,8 +148,8 @@ def parse_container_annotations(annotations: Mapping[str, str]) -> ContainerFact
     What can't be read counts as absent, as in the kubelet: a container that somebody else made is still listed.
     """
     return ContainerFacts(
-        hash=_parse_int(annotations.get(CONTAINER_HASH_ANNOTATION, ""), base=16) or 0,
-        restart_count=_parse_int(annotations.get(RESTART_COUNT_ANNOTATION, "")) or 0,
+        hash=annotated_hash(annotations),
+        restart_count=annotated_restart_count(annotations) or 0,
         termination_message_path=annotations.get(TERMINATION_MESSAGE_PATH_ANNOTATION, ""),
         termination_message_policy=annotations.get(TERMINATION_MESSAGE_POLICY_ANNOTATION, ""),
         termination_grace_period_seconds=_parse_int(annotations.get(POD_TERMINATION_GRACE_PERIOD_ANNOTATION, "")),
@@ -152,6 +157,16 @@ def parse_container_annotations(annotations: Mapping[str, str]) -> ContainerFact
         pre_stop=_parse_pre_stop(annotations.get(PRE_STOP_HANDLER_ANNOTATION, "")),
         ports=_parse_ports(annotations.get(PORTS_ANNOTATION, "")),
     )
+
+
+def annotated_hash(annotations: Mapping[str, str]) -> int:
+    """Return the hash that a container was made with, 0 when it is not known."""
+    return _parse_int(annotations.get(CONTAINER_HASH_ANNOTATION, ""), base=16) or 0
+
+
+def annotated_restart_count(annotations: Mapping[str, str]) -> int | None:
+    """Return the restart count that was written on a container, None when it is not known."""
+    return _parse_int(annotations.get(RESTART_COUNT_ANNOTATION, ""))
 
 
 def _json(value: object) -> str:

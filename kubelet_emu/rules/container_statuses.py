@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 from attrs import evolve, frozen
 
 from kubelet_emu.api import reasons
-from kubelet_emu.api.labels import RESTART_COUNT_ANNOTATION, parse_container_annotations
+from kubelet_emu.api.labels import annotated_restart_count
 from kubelet_emu.api.v1 import ResourceRequirements
 from kubelet_emu.api.v1_status import (
     ContainerState,
@@ -260,6 +260,5 @@ def _volume_mount(mount: VolumeMount) -> VolumeMountStatus:
 
 def _restart_count(instance: runtime_api.ContainerStatus) -> int:
     """Return the restart count that the kubelet wrote on an instance, or else its attempt number."""
-    if RESTART_COUNT_ANNOTATION in instance.annotations:
-        return parse_container_annotations(instance.annotations).restart_count
-    return instance.metadata.attempt
+    count = annotated_restart_count(instance.annotations)
+    return count if count is not None else instance.metadata.attempt

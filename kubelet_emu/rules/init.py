@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, assert_never
 from attrs import define, field, frozen
 
 from kubelet_emu.api import reasons
-from kubelet_emu.api.labels import hash_container, parse_container_annotations
+from kubelet_emu.api.labels import annotated_hash, hash_container
 from kubelet_emu.rules.observed import ProbeResult
 from kubelet_emu.rules.pod_actions import ContainerToKill
 from kubelet_emu.rules.resize import ResizeAction, ResourceUpdate, compute_resize_action
@@ -57,7 +57,7 @@ def has_any_regular_container_created(pod: Pod, observed: ObservedPod) -> bool:
 
 def container_changed(container: Container | EphemeralContainer, status: ContainerStatus) -> bool:
     """Tell whether name or image of the spec differ from what the instance was made from (kubelet containerChanged)."""
-    return parse_container_annotations(status.annotations).hash != hash_container(container)
+    return annotated_hash(status.annotations) != hash_container(container)
 
 
 def compute_init_container_actions(

@@ -5,6 +5,7 @@ Source: kubernetes v1.36 pkg/apis/core/v1/helper/qos ComputePodQOS (KEP-2837 for
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from kubelet_emu.api.quantity import parse_quantity
@@ -12,7 +13,6 @@ from kubelet_emu.api.v1 import ResourceRequirements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from decimal import Decimal
 
     from kubelet_emu.api.quantity import Quantity
     from kubelet_emu.api.v1 import Pod
@@ -54,4 +54,4 @@ def _is_guaranteed(groups: list[ResourceRequirements]) -> bool:
 
 
 def _sum(quantities: Iterable[Mapping[str, Quantity]], name: str) -> Decimal:
-    return sum((parse_quantity(values[name]) for values in quantities if name in values), start=parse_quantity("0"))
+    return sum((parse_quantity(values[name]) for values in quantities if name in values), start=Decimal(0))

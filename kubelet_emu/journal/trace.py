@@ -55,7 +55,7 @@ class Projection:
             return None
         if self._origin is None:
             self._origin = entry.at
-        return {"t": max(0.0, round((entry.at - self._origin).total_seconds(), 4)), **body}
+        return {"t": max(0.0, round((entry.at - self._origin).total_seconds(), 6)), **body}
 
     def _project(self, record: Record) -> JsonObject | None:
         match record:
@@ -153,7 +153,9 @@ def _event_fields(record: EventRecord) -> JsonObject:
 
 def _run_fields(record: RunRecord) -> JsonObject:
     body: JsonObject = {"container": record.container, "run": record.run, "what": record.what}
-    return {**body, "code": record.code, "reason": record.reason} if record.what == "exit" else body
+    if record.code is not None:
+        body["code"] = record.code
+    return {**body, "reason": record.reason} if record.reason else body
 
 
 def _stop_fields(record: StopRecord) -> JsonObject:

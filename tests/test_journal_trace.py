@@ -82,7 +82,7 @@ CASES: dict[str, tuple[Record, dict[str, object]]] = {
     ),
     "a log line": (
         LogRecord(at=at(2.123456), ref=POD, container="main", run=2, line="hello"),
-        {"t": 2.1235, "kind": "log", "pod": "web", "container": "main", "run": 2, "line": "hello"},
+        {"t": 2.123456, "kind": "log", "pod": "web", "container": "main", "run": 2, "line": "hello"},
     ),
     "a start": (
         start(2, "main"),

@@ -56,7 +56,7 @@ class Given:
         kind, container = a_container(given)
         states = {**RUNTIME_STATES, "absent": None}
         state = given.choice("state", states)
-        facts: dict[str, Any] = {"exit_code": given.take("exit", None), "reason": given.take("reason", "")}
+        facts: dict[str, Any] = {"exit_code": given.take("exit", 0), "reason": given.take("reason", "")}
         if given.choice("hash", {None: False, "changed": True}, None):
             facts["hash"] = "0"
         instance = an_instance(container, state, **facts) if state is not None else None

@@ -44,12 +44,13 @@ PROBES = {None: (), "startup": ("startup_probe",), "readiness": ("readiness_prob
 def check(row: Fields, shared: Mapping[str, Any]) -> None:
     assert not shared
     given, expected = row.part("in"), row.part("out")
-    pod = _pod(given)
+    host_network = given.flag("hostNetwork")
+    pod = _pod(given, host_network=host_network)
     failures = given.parts("reasonCache")
     sync = SyncInput(
         pod=pod,
         observed=an_observed_pod(
-            sandboxes(given.choice("sandbox", SANDBOXES), given.take("attempt", 0), host_network=False),
+            sandboxes(given.choice("sandbox", SANDBOXES), given.take("attempt", 0), host_network=host_network),
             [_instance(pod, instance) for instance in given.parts("runtime")],
         ),
         probes=ProbeResults(),
@@ -67,14 +68,14 @@ def check(row: Fields, shared: Mapping[str, Any]) -> None:
     expected.check(_out(status, expected))
 
 
-def _pod(given: Fields) -> Pod:
+def _pod(given: Fields, *, host_network: bool) -> Pod:
     containers: list[tuple[str, Container]] = []
     for fields in given.parts("containers"):
         kind, container = a_container(fields)
         for probe in fields.choice("probe", PROBES, None):
             container = evolve(container, **{probe: A_PROBE})
         containers.append((kind, container))
-    pod = a_pod(given.choice("policy", POD_POLICIES), containers)
+    pod = a_pod(given.choice("policy", POD_POLICIES), containers, host_network=host_network)
     if given.flag("deleting"):
         pod = evolve(pod, metadata=evolve(pod.metadata, deletion_timestamp=NOW))
     return evolve(pod, status=PodStatus(phase=given.choice("apiPhase", PHASES, None)))
@@ -91,7 +92,7 @@ def _instance(pod: Pod, given: Fields) -> ContainerStatus:
         sandbox_id=SandboxID("sandbox-old" if in_old_sandbox else "sandbox-0"),
         created_at=NOW + timedelta(seconds=given.take("at")),
         attempt=given.take("restarts", 0),
-        exit_code=given.take("exit", None),
+        exit_code=given.take("exit", 0),
         reason=given.take("reason", ""),
         message=given.take("message", ""),
     )

@@ -76,6 +76,11 @@ class Cluster:
             raise RuntimeError("the kubelet is stopped")
         return self._kubelet
 
+    @property
+    def has_kubelet(self) -> bool:
+        """Tell whether the kubelet runs."""
+        return self._kubelet is not None
+
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Be a cluster until cancelled; `started` is called once the kubelet watches.
 

@@ -1,0 +1,142 @@
+"""Running one scenario on a runtime that is open already.
+
+Makes the cluster, creates the objects, drives the steps, and judges the expectations on what was recorded. At the end
+every pod is deleted and nothing of the scenario is left in the runtime.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+import trio
+from attrs import evolve, field, frozen
+
+from kubelet_emu.apiserver.errors import APIError
+from kubelet_emu.cluster.cluster import Cluster
+from kubelet_emu.journal.journal import Journal
+from kubelet_emu.manifests import load_text
+from kubelet_emu.manifests.defaults import set_defaults
+from kubelet_emu.scenarios.checks import Verdict, check_all
+from kubelet_emu.scenarios.driver import HOLD_FINALIZER, Driver, Recording
+from kubelet_emu.scenarios.needs import read_needs
+from kubelet_emu.scenarios.steps import StepError, Steps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubelet_emu.apiserver.objects import APIObject
+    from kubelet_emu.journal.journal import Sink
+    from kubelet_emu.kubelet.node import Node
+    from kubelet_emu.kubelet.settings import KubeletSettings
+    from kubelet_emu.kubelet.timebase import Timebase
+    from kubelet_emu.scenarios.scenario_file import Scenario
+    from kubelet_emu.scenarios.trace import RawRecord
+    from runtime.api import Runtime
+
+CLEAN_UP_SECONDS = 60.0
+
+
+@frozen(kw_only=True)
+class World:
+    """Where scenarios run: an open runtime, the clock, the node; `settings` before a scenario's own needs."""
+
+    runtime: Runtime
+    timebase: Timebase
+    node: Node
+    settings: KubeletSettings
+    seed: int
+    sinks: Sequence[Sink] = ()
+
+
+@frozen(kw_only=True)
+class Outcome:
+    """How a scenario went. `error` is set when it could not be driven to its end."""
+
+    name: str
+    verdicts: tuple[Verdict, ...] = ()
+    records: tuple[RawRecord, ...] = ()
+    in_time: bool = True
+    error: str = ""
+    seconds: float = 0.0
+    virtual_seconds: float = field(default=0.0)
+
+    @property
+    def passed(self) -> bool:
+        """Tell whether every expectation holds."""
+        return not self.error and all(verdict.holds for verdict in self.verdicts)
+
+
+async def run_scenario(scenario: Scenario, world: World) -> Outcome:
+    """Run one scenario and return how it went; a bug of ours is raised, a fault of the scenario is told.
+
+    Cancellation leaves clean-up to whoever opened the runtime.
+    """
+    recording = Recording()
+    journal = Journal(world.timebase.now, (recording, *world.sinks))
+    needs = read_needs(scenario)
+    cluster = Cluster(
+        runtime=world.runtime,
+        timebase=world.timebase,
+        node=world.node,
+        settings=evolve(world.settings, configuration=needs.configuration, features=needs.features),
+        seed=world.seed,
+        emit=journal.emit,
+        log=structlog.get_logger(),
+    )
+    began_at = trio.current_time()
+    error, in_time = "", True
+    async with trio.open_nursery() as nursery:
+        await nursery.start(cluster.run)
+        try:
+            in_time = await _drive(scenario, cluster, recording)
+        except (StepError, APIError) as fault:
+            error = str(fault)
+        await _clean_up(cluster)
+        nursery.cancel_scope.cancel()
+    return Outcome(
+        name=scenario.name,
+        verdicts=check_all(recording.trace(), scenario.expect),
+        records=tuple(recording.records),
+        in_time=in_time,
+        error=error,
+        virtual_seconds=trio.current_time() - began_at,
+    )
+
+
+async def _drive(scenario: Scenario, cluster: Cluster, recording: Recording) -> bool:
+    def create(obj: APIObject) -> APIObject:
+        return cluster.api.create(set_defaults(obj))
+
+    steps = Steps(
+        cluster=cluster,
+        folder=scenario.folder,
+        create=create,
+        pods_seen=lambda: tuple(pod for pod in recording.trace().pods),
+    )
+    driver = Driver(cluster=cluster, scenario=scenario, recording=recording, do=steps)
+    loaded = load_text(scenario.manifest, file=scenario.manifest_file)
+    if loaded.has_errors:
+        raise StepError("; ".join(f"{p.file}:{p.line}: {p.path}: {p.text}" for p in loaded.problems))
+    for item in loaded.objects:
+        create(item.object)
+    in_time = await driver.run()
+    driver.end(in_time=in_time)
+    return in_time
+
+
+async def _clean_up(cluster: Cluster) -> None:
+    """Delete every pod and Job, take the scenario's finalizer off, and wait until the runtime is empty."""
+    with trio.move_on_after(CLEAN_UP_SECONDS):
+        if not cluster.has_kubelet:
+            await cluster.start_kubelet()
+        for job in cluster.api.list("Job"):
+            cluster.api.delete("Job", job.metadata.namespace or "", job.metadata.name or "")
+        for pod in cluster.api.list("Pod"):
+            namespace, name = pod.metadata.namespace or "", pod.metadata.name or ""
+            cluster.api.delete("Pod", namespace, name, grace_period_seconds=1)
+            current = cluster.api.get("Pod", namespace, name)
+            if current is not None and HOLD_FINALIZER in current.metadata.finalizers:
+                kept = tuple(each for each in current.metadata.finalizers if each != HOLD_FINALIZER)
+                cluster.api.replace(evolve(current, metadata=evolve(current.metadata, finalizers=kept)))
+        await cluster.kubelet.emptied()

@@ -48,7 +48,7 @@ class KubeletConfiguration:
     preloaded_images_verification_allowlist: tuple[str, ...] = ()
     sync_frequency_seconds: float = 60.0
     runtime_request_timeout_seconds: float = 120.0
-    max_container_restart_period_seconds: float = _LONGEST_RESTART_PERIOD
+    max_container_restart_period_seconds: float | None = None
     shutdown_grace_period_seconds: float = 0.0
     shutdown_grace_period_critical_pods_seconds: float = 0.0
     shutdown_grace_period_by_pod_priority: tuple[ShutdownGracePeriodByPodPriority, ...] = ()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import trio
-from attrs import define, field
+from attrs import define, evolve, field
 
 from runtime.api import ContainerID, CRIError, RuntimeEvent, RuntimeEventType, SandboxID
 from runtime.docker import naming
@@ -88,7 +88,7 @@ class EventHub:
     _subscribers: set[trio.MemorySendChannel[RuntimeEvent]] = field(factory=set, init=False)
     _dead: dict[str, int | None] = field(factory=dict, init=False)
     _waiters: dict[str, list[trio.Event]] = field(factory=dict, init=False)
-    _own_signals: dict[tuple[str, str], int] = field(factory=dict, init=False)
+    _own_signals: dict[tuple[str, str], list[datetime]] = field(factory=dict, init=False)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Read events until cancelled; started once the first stream is open. Cancellation closes the stream."""
@@ -129,7 +129,7 @@ class EventHub:
     def take(self, message: dict[str, Any]) -> None:
         """Note one message and pass it on."""
         action, container_id = str(message.get("Action", "")), message.get("Actor", {}).get("ID", "")
-        own = False
+        sent_at: datetime | None = None
         match action:
             case "die":
                 code = message["Actor"]["Attributes"].get("exitCode")
@@ -142,10 +142,12 @@ class EventHub:
                 for key in [key for key in self._own_signals if key[0] == container_id]:
                     del self._own_signals[key]
             case "kill":
-                own = self._is_own(container_id, signal_name(message["Actor"]["Attributes"].get("signal", "")))
+                sent_at = self._sent(container_id, signal_name(message["Actor"]["Attributes"].get("signal", "")))
             case _:
                 pass
-        event = to_runtime_event(message, own=own)
+        event = to_runtime_event(message, own=sent_at is not None)
+        if event is not None and sent_at is not None:
+            event = evolve(event, at=sent_at)  # the engine tells of a signal only after its receiver may have died
         if event is not None:
             self._publish(event)
 
@@ -177,29 +179,26 @@ class EventHub:
 
     def expect_signal(self, container_id: str, name: str) -> None:
         """Note that this runtime is about to send a signal."""
-        key = (container_id, name)
-        self._own_signals[key] = self._own_signals.get(key, 0) + 1
+        now = datetime.now(UTC)  # noqa: TID251 - when it is sent, by this machine's clock
+        self._own_signals.setdefault((container_id, name), []).append(now)
 
     def forget_signal(self, container_id: str, name: str) -> None:
         """Take back what was noted: the signal was refused."""
-        self._is_own(container_id, name)
+        self._sent(container_id, name)
 
-    def _is_own(self, container_id: str, name: str) -> bool:
-        """Tell whether a signal was ours, each one once."""
+    def _sent(self, container_id: str, name: str) -> datetime | None:
+        """Return when this runtime sent a signal, each one once; None for a signal from elsewhere."""
         key = (container_id, name)
-        count = self._own_signals.get(key, 0)
-        if count > 1:
-            self._own_signals[key] = count - 1
-        else:
-            self._own_signals.pop(key, None)
-        return count > 0
+        waiting = self._own_signals.get(key)
+        if not waiting:
+            return None
+        sent_at = waiting.pop(0)
+        if not waiting:
+            del self._own_signals[key]
+        return sent_at
 
     def _resync(self) -> None:
         """Tell everybody to look at everything, because events were lost."""
-        for waiters in list(self._waiters.values()):
-            for waiter in waiters:
-                waiter.set()
-        self._waiters.clear()
         self._dead.clear()
         now = datetime.now(UTC)  # noqa: TID251 - there is no event of the engine to take the time from
         self._publish(RuntimeEvent(type=RuntimeEventType.RESYNC, at=now))

@@ -5,7 +5,6 @@ Advice never decides anything: it is the hint of a problem that the decoder foun
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Entry", "faulty_key", "go_kind", "go_type", "nearest", "shown", "unknown_field", "wanted", "wrong_scalar"]
 
-_INDEX = re.compile(r"\[\d+\]")
+_INDEX = re.compile(r"\[[^\]]*\]")
 _LONGEST_VALUE = 60
 _SURE = 0.8
 _LIKELY = 0.6
@@ -32,6 +31,8 @@ _BYTES = re.compile(r"([0-9.]+)\s*([kKMGTPE]?)(i?)[bB]?")
 
 def nearest(word: str, choices: Iterable[str], *, cutoff: float = _LIKELY) -> str:
     """Return the choice that `word` most likely meant, or nothing."""
+    import difflib  # noqa: PLC0415 - only a faulty manifest pays for it
+
     by_lower = {choice.lower(): choice for choice in sorted(choices, reverse=True)}
     found = difflib.get_close_matches(word[:_LONGEST_VALUE].lower(), by_lower, n=1, cutoff=cutoff)
     return by_lower[found[0]] if found else ""

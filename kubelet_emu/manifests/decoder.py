@@ -136,7 +136,7 @@ class Decoder:
             case Many.MAP if isinstance(node, MappingNode):
                 self._bound(node, depth)
                 found = self._entries(node, path)
-                values = {key: self._item(shape, each.value, f"{path}.{key}", depth) for key, each in found.items()}
+                values = {key: self._item(shape, each.value, f"{path}[{key}]", depth) for key, each in found.items()}
                 return {key: value for key, value in values.items() if value is not _ABSENT}
             case _:
                 self._report_wrong(shape, node, path)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NON_NEGATIVE = click.FloatRange(min=0)
 
 
-class Word(click.ParamType):  # type: ignore[type-arg] - older clicks have no argument here
+class Word(click.ParamType):  # type: ignore[type-arg]  # older clicks take no argument
     """A word that a function reads; its ValueError is shown to the user."""
 
     def __init__(self, name: str, read: Callable[[str], object]) -> None:

@@ -1,0 +1,272 @@
+"""The commands as a user calls them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+from journal_makers import EPOCH, accepted, container, end, entries, start
+
+from kubelet_emu.cli.demo.image import APPLETS, archive_of, find_shell
+from kubelet_emu.cli.failures import InputError, explain
+from kubelet_emu.cli.main import COMMANDS, main
+from kubelet_emu.cli.options import NodeCapacity, RunOptions
+from kubelet_emu.images.mirrors import Mirror
+from kubelet_emu.images.outcome import PullOverride
+from kubelet_emu.journal.encode import to_line
+from kubelet_emu.journal.records import HeaderRecord
+from kubelet_emu.manifests.safety import HostPathRule
+from runtime.api import CRIError, RuntimeUnavailableError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kubelet_emu.cli.execution import Streams
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: main, image: a}]}\n"
+
+
+def call(*words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kubelet_emu", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environ})
+
+
+def test_help_and_version_import_nothing_heavy() -> None:
+    script = (
+        "import sys\n"
+        "from click.testing import CliRunner\n"
+        "from kubelet_emu.cli.main import main\n"
+        "for words in (['--help'], ['--version'], ['nonsense']):\n"
+        "    CliRunner().invoke(main, words)\n"
+        "heavy = {'yaml', 'attrs', 'attr', 'trio', 'docker', 'structlog', 'rich', 'lark'} & set(sys.modules)\n"
+        "print(sorted(heavy))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_program_runs_as_a_module() -> None:
+    done = call("--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith("kubelet-emu ")
+    assert call("nonsense").returncode == 2
+
+
+def test_help_names_every_command() -> None:
+    result = CliRunner().invoke(main, ["--help"])
+    assert result.exit_code == 0
+    for name, text in COMMANDS.items():
+        assert f"  {name}" in result.output
+        assert text in result.output
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name: str) -> None:
+    result = CliRunner().invoke(main, [name, "--help"])
+    assert result.exit_code == 0
+    assert result.output.startswith(f"Usage: main {name} ")
+
+
+def test_validate_says_everything_at_once(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(POD.replace("image: a", "imag: a, nam: b"))
+    done = call("validate", str(tmp_path / "bad.yaml"))
+    assert done.returncode == 1
+    assert done.stdout.count(": error: ") == 2
+    assert done.stderr == "2 errors, 0 warnings\n"
+
+
+def test_validate_accepts_a_good_manifest(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(POD)
+    result = CliRunner().invoke(main, ["validate", str(tmp_path / "pod.yaml"), "-o", "json"])
+    assert (result.exit_code, json.loads(result.output)) == (0, [])
+
+
+def test_validate_gives_problems_as_json(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(POD.replace("image: a", "imag: a"))
+    result = CliRunner().invoke(main, ["validate", str(tmp_path / "bad.yaml"), "-o", "json"])
+    assert result.exit_code == 1
+    problem = json.loads(result.output)[0]
+    assert problem["severity"] == "error"
+    assert sorted(problem) == sorted(["file", "line", "column", "path", "type", "text", "severity", "hint"])
+
+
+def log_lines() -> list[str]:
+    records = (
+        HeaderRecord(at=EPOCH, epoch=EPOCH),
+        accepted(containers=[container("main")]),
+        start(1, "main"),
+        end(2, "main"),
+    )
+    return [to_line(entry, EPOCH) for entry in entries(records)]
+
+
+def test_trace_converts_a_log(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("".join(log_lines()) + '{"t": 3, "po')
+    result = CliRunner().invoke(main, ["trace", str(tmp_path / "log")])
+    assert result.exit_code == 0
+    assert [json.loads(line)["what"] for line in result.stdout.splitlines()] == ["start", "exit"]
+    assert result.stderr == f"{tmp_path}/log: the last line was cut off\n"
+
+
+def test_trace_names_what_it_cant_read(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(log_lines()[0] + "nonsense\n")
+    result = CliRunner().invoke(main, ["trace", str(tmp_path / "log")])
+    assert result.exit_code == 1
+    assert result.stderr == f"{tmp_path}/log:2: no JSON: Expecting value at column 1\n"
+    (tmp_path / "log").write_text("nonsense\n")
+    assert CliRunner().invoke(main, ["trace", str(tmp_path / "log")]).exit_code == 2
+
+
+def test_prune_needs_an_engine(tmp_path: Path) -> None:
+    done = call("prune", "--root-dir", str(tmp_path), DOCKER_HOST=f"unix://{tmp_path}/none.sock")
+    assert done.returncode == 3
+    assert done.stderr.startswith("error: no container engine: ")
+
+
+def parsed(monkeypatch: pytest.MonkeyPatch, *words: str) -> RunOptions:
+    """Return the options that `run` hands over."""
+    seen: list[RunOptions] = []
+
+    def take(options: RunOptions, _streams: Streams, _open: object) -> int:
+        seen.append(options)
+        return 0
+
+    monkeypatch.setattr("kubelet_emu.cli.execution.execute", take)
+    result = CliRunner().invoke(main, ["run", *words])
+    assert result.exit_code == 0, result.output
+    return seen[0]
+
+
+def test_run_without_options_has_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert parsed(monkeypatch, "a.yaml", "b") == RunOptions(manifests=("a.yaml", "b"))
+
+
+def test_run_reads_every_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = parsed(
+        monkeypatch,
+        *("a.yaml", "--timeout", "5", "--grace-period", "3", "--delete-when", "main started+2", "--pull", "missing"),
+        *("--registry-mirror", "cgr.dev=127.0.0.1:5000/kemu", "--fail-on", "killed,warning", "-o", "json", "--keep"),
+        *("--node-name", "node1", "--node-capacity", "cpu=2,pods=5", "--node-label", "zone=a", "--node-label", "b=c"),
+        *("--allow-host-path", "/srv:rw", "--allow-privileged", "--publish-address", "192.0.2.1", "--seed", "7"),
+    )
+    assert (options.timeout, options.grace_period, options.output, options.keep, options.seed) == (
+        5,
+        3,
+        "json",
+        True,
+        7,
+    )
+    assert options.delete_when is not None
+    assert (options.delete_when.name, options.delete_when.plus) == ("main", 2)
+    assert options.pull is PullOverride.MISSING
+    assert options.registry_mirrors == (Mirror(host="cgr.dev", target="127.0.0.1:5000", prefix="kemu"),)
+    assert {kind.value for kind in options.fail_on} == {"killed", "warning"}
+    assert (options.node_name, options.node_labels) == ("node1", {"zone": "a", "b": "c"})
+    assert options.node_capacity == NodeCapacity(milli_cpu=2000, max_pods=5)
+    assert options.safety.host_paths == (HostPathRule(prefix="/srv", is_writable=True),)
+    assert options.safety.allow_privileged
+    assert not options.safety.allow_host_namespaces
+    assert options.publish_address == "192.0.2.1"
+
+
+WRONG = {
+    "no manifest": ((), "Missing argument"),
+    "an unknown option": (("a.yaml", "--tiemout", "3"), "No such option"),
+    "a bad moment": (("a.yaml", "--delete-when", "soon"), "'soon' is no moment"),
+    "a bad mirror": (("a.yaml", "--registry-mirror", "cgr.dev"), "expected HOST=HOST2"),
+    "a negative grace": (("a.yaml", "--grace-period", "-1"), "Invalid value for '--grace-period'"),
+    "another runtime": (("a.yaml", "--runtime", "podman"), "Invalid value for '--runtime'"),
+}
+
+
+@pytest.mark.parametrize(("words", "text"), WRONG.values(), ids=WRONG.keys())
+def test_a_bad_option_exits_with_two(words: tuple[str, ...], text: str) -> None:
+    result = CliRunner().invoke(main, ["run", *words])
+    assert result.exit_code == 2
+    assert text in result.output
+
+
+def test_the_demo_shows_its_manifest() -> None:
+    result = CliRunner().invoke(main, ["demo", "--show"])
+    assert result.exit_code == 0
+    assert "kind: Job" in result.output
+
+
+def test_the_demo_runs_its_own_manifest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def take(options: RunOptions, _streams: Streams, _open: object) -> int:
+        seen.extend(options.manifests)
+        return 0
+
+    monkeypatch.setattr("kubelet_emu.cli.execution.execute", take)
+    assert CliRunner().invoke(main, ["demo"]).exit_code == 0
+    result = CliRunner().invoke(main, ["validate", *seen])
+    assert (result.exit_code, result.stdout) == (0, "")
+
+
+def members(archive: bytes) -> dict[str, bytes]:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
+        files = {entry.name: opened.extractfile(entry) if entry.isfile() else None for entry in opened.getmembers()}
+        return {name: b"" if file is None else file.read() for name, file in files.items()}
+
+
+def test_the_demo_image_is_one_layer_of_busybox() -> None:
+    outer = members(archive_of(b"program", "demo:1"))
+    manifest = json.loads(outer["manifest.json"])[0]
+    assert manifest["RepoTags"] == ["demo:1"]
+    config = json.loads(outer[manifest["Config"]])
+    assert config["rootfs"]["diff_ids"] == ["sha256:" + hashlib.sha256(outer["layer.tar"]).hexdigest()]
+    inner = members(outer["layer.tar"])
+    assert inner["bin/busybox"] == b"program"
+    assert {f"bin/{applet}" for applet in APPLETS} <= set(inner)
+
+
+def test_the_demo_needs_a_busybox_without_libraries(tmp_path: Path) -> None:
+    (tmp_path / "dynamic").write_bytes(b"\x7fELF /lib64/ld-linux-x86-64.so.2")
+    (tmp_path / "static").write_bytes(b"\x7fELF")
+    assert find_shell((tmp_path / "absent", tmp_path / "dynamic", tmp_path / "static")) == tmp_path / "static"
+    with pytest.raises(InputError, match="needs a static busybox"):
+        find_shell((tmp_path / "dynamic",))
+
+
+ERRORS: dict[str, tuple[BaseException, int, str]] = {
+    "an interrupt": (KeyboardInterrupt(), 130, "interrupted"),
+    "an error of the user's": (InputError("no such file"), 2, "error: no such file"),
+    "a group of one kind": (
+        BaseExceptionGroup("x", [ExceptionGroup("y", [RuntimeUnavailableError("refused")]), KeyboardInterrupt()]),
+        3,
+        "error: no container engine: refused",
+    ),
+    "an engine's error": (CRIError("disk full"), 1, "error: disk full"),
+}
+
+
+@pytest.mark.parametrize(("error", "code", "text"), ERRORS.values(), ids=ERRORS.keys())
+def test_expected_errors_are_one_line(error: BaseException, code: int, text: str) -> None:
+    failure = explain(error)
+    assert failure.status == code
+    assert failure.text.splitlines()[0] == text
+
+
+def test_a_bug_among_expected_errors_is_shown_alone() -> None:
+    failure = explain(ExceptionGroup("x", [CRIError("disk full"), ZeroDivisionError("oops")]))
+    assert failure.status == 1
+    assert "ZeroDivisionError: oops" in failure.text
+    assert "disk full" not in failure.text
+    assert "ExceptionGroup" not in failure.text
+
+
+def test_version_and_unknown_commands() -> None:
+    result = CliRunner().invoke(main, ["--version"])
+    assert (result.exit_code, result.output.split()[0]) == (0, "kubelet-emu")
+    assert CliRunner().invoke(main, ["nonsense"]).exit_code == 2
+    assert list(COMMANDS) == main.list_commands(main.make_context("main", ["run"]))  # type: ignore[attr-defined]

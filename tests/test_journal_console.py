@@ -42,6 +42,7 @@ from kubelet_emu.journal.text import harmless
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+COMPLETE = JobCondition(type="Complete", status="True", reason="CompletionsReached")
 CREATED = accepted(containers=[container("main")])
 JOB = ObjectRef(namespace="default", name="migrate", uid="job-1", kind="Job")
 
@@ -75,6 +76,16 @@ def tokyo() -> Iterator[None]:
 
 def test_a_log_line_carries_pod_container_and_local_time(tokyo: None) -> None:
     assert shown(log("Started"))[0] == "web main 2026-01-02T12:04:07.500000000+09:00 Started\n"
+
+
+def test_a_machine_in_greenwich_says_z(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    try:
+        assert shown(log("Started"))[0] == "web main 2026-01-02T03:04:07.500000000Z Started\n"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_containers_have_colours_of_their_own_and_lines_stay_as_they_are() -> None:
@@ -131,10 +142,16 @@ CHANGES: dict[str, tuple[tuple[Record, ...], list[str]]] = {
             EventRecord(
                 at=at(1), ref=POD, type="Normal", reason="Started", message="Container started", container="main"
             ),
+            EventRecord(at=at(1), ref=POD, type="Normal", reason="Pulled", message="Container image a already present"),
+            EventRecord(at=at(1), ref=POD, type="Normal", reason="Pulled", message="pulled a in 3s", container="main"),
             EventRecord(at=at(2), ref=POD, type="Normal", reason="Killing", message="Stopping", container="main"),
             EventRecord(at=at(3), ref=POD, type="Warning", reason="FailedMount", message="no such\x1b[2J", count=3),
         ),
-        ["+2.0s web/main Killing: Stopping", "+3.0s web FailedMount: no such\\e[2J (x3)"],
+        [
+            "+1.0s web/main Pulled: pulled a in 3s",
+            "+2.0s web/main Killing: Stopping",
+            "+3.0s web FailedMount: no such\\e[2J (x3)",
+        ],
     ),
     "phase and readiness, each once": (
         (
@@ -158,14 +175,16 @@ CHANGES: dict[str, tuple[tuple[Record, ...], list[str]]] = {
         (
             JobRecord(at=at(0.5), ref=JOB),
             JobRecord(at=at(1), ref=JOB, status=JobStatus(active=1)),
-            *(
-                JobRecord(
-                    at=at(n), ref=JOB, status=JobStatus(conditions=(JobCondition(type="Complete", status="True"),))
-                )
-                for n in (2, 3)
-            ),
+            *(JobRecord(at=at(n), ref=JOB, status=JobStatus(conditions=(COMPLETE,))) for n in (2, 3)),
         ),
-        ["+2.0s job/migrate is Complete"],
+        ["+2.0s job/migrate is Complete (CompletionsReached)"],
+    ),
+    "a Job that is suspended and goes on": (
+        tuple(
+            JobRecord(at=at(n), ref=JOB, status=JobStatus(conditions=(JobCondition(type="Suspended", status=value),)))
+            for n, value in enumerate(("False", "True", "False"))
+        ),
+        ["+1.0s job/migrate is Suspended", "+2.0s job/migrate is no longer Suspended"],
     ),
     "requests, deletions and notes": (
         (

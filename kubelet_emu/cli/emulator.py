@@ -1,8 +1,8 @@
-"""The emulator of a session on Docker: runtime, API server and kubelet put together."""
+"""The emulator of a session on Docker: a cluster of one node over DockerRuntime."""
 
 from __future__ import annotations
 
-import random
+import shutil
 import socket
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, cast
@@ -11,21 +11,16 @@ import structlog
 import trio
 from attrs import define, evolve
 
-from kubelet_emu.apiserver.store import APIServer
-from kubelet_emu.journal.logs import LogFollower
+from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.journal.records import NoteRecord
-from kubelet_emu.kubelet.api_journal import APIJournal
-from kubelet_emu.kubelet.kubelet import Kubelet
 from kubelet_emu.kubelet.node import Node
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timing import timing_named
-from kubelet_emu.manifests.workloads import pod_of_job, random_suffix, random_uid
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
 
-    from kubelet_emu.api.batch_v1 import Job
     from kubelet_emu.cli.execution import Plan, Running
     from kubelet_emu.cli.inputs import Inputs
     from kubelet_emu.cli.options import RunOptions
@@ -37,58 +32,47 @@ CLOCK_WARNING_SECONDS = 0.5
 
 
 @define(eq=False, kw_only=True)
-class NodeEmulator:
-    """A node with its API server; see `kubelet_emu.cli.session.Emulator`."""
+class ClusterEmulator:
+    """A cluster of one node with the objects of a run; see `kubelet_emu.cli.session.Emulator`."""
 
-    kubelet: Kubelet
-    api: APIServer
-    logs: LogFollower
+    cluster: Cluster
     inputs: Inputs
-    rng: random.Random
 
     async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
-        """Be the node until cancelled."""
-        await self.kubelet.run(task_status=task_status)
+        """Be the cluster until cancelled; containers live on."""
+        await self.cluster.run(task_status=task_status)
 
     def create(self) -> None:
         """Create what pods refer to, then the pods and Jobs."""
-        for obj in self.inputs.stored:
-            self.api.create(obj)
-        for runnable in self.inputs.runnables:
-            created = self.api.create(runnable)
-            if created.kind == "Job":
-                self._create_pod(cast("Job", created))
-
-    def _create_pod(self, job: Job) -> None:
-        """Create the one pod of a Job. No controller tracks it, so nothing would take off the tracking finalizer."""
-        pod = pod_of_job(job, self.rng)
-        self.api.create(evolve(pod, metadata=evolve(pod.metadata, finalizers=())))
+        for obj in (*self.inputs.stored, *self.inputs.runnables):
+            self.cluster.api.create(obj)
 
     def delete_all(self, grace_period_seconds: int | None) -> None:
-        """Delete every pod and Job."""
-        for pod in self.api.list("Pod"):
+        """Delete every pod, then the Jobs; in one step, so that no controller makes a new pod in between."""
+        api = self.cluster.api
+        for pod in api.list("Pod"):
             namespace, name = pod.metadata.namespace or "", pod.metadata.name or ""
-            self.api.delete("Pod", namespace, name, grace_period_seconds=grace_period_seconds)
-        for job in self.api.list("Job"):
-            self.api.delete("Job", job.metadata.namespace or "", job.metadata.name or "")
+            api.delete("Pod", namespace, name, grace_period_seconds=grace_period_seconds)
+        for job in api.list("Job"):
+            api.delete("Job", job.metadata.namespace or "", job.metadata.name or "")
 
     async def settled(self) -> None:
         """Wait until the container logs are read."""
-        await self.logs.all_drained()
+        await self.cluster.logs.all_drained()
 
     async def remove_all(self) -> None:
         """Delete what is left, finalizers or not, and wait until the engine holds nothing of it."""
         self.delete_all(None)
-        for pod in self.api.list("Pod"):
+        for pod in self.cluster.api.list("Pod"):
             if pod.metadata.finalizers:
-                self.api.replace(evolve(pod, metadata=evolve(pod.metadata, finalizers=())))
-        await self.kubelet.emptied()
+                self.cluster.api.replace(evolve(pod, metadata=evolve(pod.metadata, finalizers=())))
+        await self.cluster.kubelet.emptied()
 
 
 @asynccontextmanager
 async def open_emulator(
     running: Running, prepare: Callable[[DockerRuntime], AbstractAsyncContextManager[None]] | None = None
-) -> AsyncIterator[NodeEmulator]:
+) -> AsyncIterator[ClusterEmulator]:
     """Open the engine, remove what dead runs left, and give a node; on leaving nothing of this run stays, unless kept.
 
     `prepare` may load images first and take them away last. RuntimeUnavailableError when no engine answers.
@@ -113,9 +97,7 @@ async def open_emulator(
             stack.push_async_callback(_clean_up, runtime)
         status = await runtime.status()
         _check_clock(status, running)
-        async with trio.open_nursery() as nursery:
-            yield _assemble(running, cast("Runtime", runtime), status, nursery)
-            nursery.cancel_scope.cancel()
+        yield ClusterEmulator(cluster=_cluster(running, cast("Runtime", runtime), status), inputs=plan.inputs)
 
 
 async def _clean_up(runtime: DockerRuntime) -> None:
@@ -131,24 +113,17 @@ def _check_clock(status: RuntimeStatus, running: Running) -> None:
         running.emit(NoteRecord(level="warning", text=text))
 
 
-def _assemble(running: Running, runtime: Runtime, status: RuntimeStatus, nursery: trio.Nursery) -> NodeEmulator:
+def _cluster(running: Running, runtime: Runtime, status: RuntimeStatus) -> Cluster:
     plan = running.plan
-    rng = random.Random(f"{plan.seed}/api")  # noqa: S311 - names, not secrets
-    api = APIServer(now=running.timebase.now, new_uid=lambda _key: random_uid(rng), suffix=lambda: random_suffix(rng))
-    api.subscribe(APIJournal(emit=running.emit, source_of=lambda _obj: ""))
-    logs = LogFollower(runtime, running.emit, nursery)
-    kubelet = Kubelet(
+    return Cluster(
         runtime=runtime,
-        api=api,
-        emit=running.emit,
         timebase=running.timebase,
-        settings=make_settings(plan),
         node=make_node(plan.options, status),
+        settings=make_settings(plan),
         seed=plan.seed,
-        logs=logs,
+        emit=running.emit,
         log=structlog.get_logger(),
     )
-    return NodeEmulator(kubelet=kubelet, api=api, logs=logs, inputs=plan.inputs, rng=rng)
 
 
 def make_settings(plan: Plan) -> KubeletSettings:
@@ -175,6 +150,8 @@ def make_node(options: RunOptions, status: RuntimeStatus) -> Node:
         labels=labels,
         milli_cpu=status.cpus * 1000 if capacity.milli_cpu is None else capacity.milli_cpu,
         memory_bytes=status.memory_bytes if capacity.memory_bytes is None else capacity.memory_bytes,
-        ephemeral_storage_bytes=capacity.ephemeral_storage_bytes or 0,
+        ephemeral_storage_bytes=shutil.disk_usage("/").total
+        if capacity.ephemeral_storage_bytes is None
+        else capacity.ephemeral_storage_bytes,
         max_pods=110 if capacity.max_pods is None else capacity.max_pods,
     )

@@ -56,7 +56,7 @@ class Changes:
     _phase: dict[str, str] = field(factory=dict, init=False)
     _ready: dict[str, bool] = field(factory=dict, init=False)
     _waiting: dict[tuple[str, str], str] = field(factory=dict, init=False)
-    _condition: dict[str, str] = field(factory=dict, init=False)
+    _conditions: dict[tuple[str, str], str] = field(factory=dict, init=False)
 
     def feed(self, record: Record) -> Iterator[Change]:
         """Yield the lines of a record."""
@@ -65,7 +65,7 @@ class Changes:
                 yield _run_change(record)
             case StopRecord(what="signal") if record.container != _SANDBOX:
                 yield _signal_change(record)
-            case EventRecord() if record.type == reasons.WARNING or record.reason not in _SAID_BY_OTHERS:
+            case EventRecord() if record.type == reasons.WARNING or not _is_said_by_others(record):
                 yield _event_change(record)
             case StatusRecord():
                 yield from self._status_changes(record)
@@ -110,6 +110,11 @@ class Changes:
         if now and now != self._condition.get(record.ref.uid):
             self._condition[record.ref.uid] = now
             yield Change(f"{_whose(record.ref)} is {now}")
+
+
+def _is_said_by_others(record: EventRecord) -> bool:
+    """Tell whether another line says it, or nothing happened: the image was there."""
+    return record.reason in _SAID_BY_OTHERS or (record.reason == "Pulled" and "already present" in record.message)
 
 
 def _whose(ref: ObjectRef) -> str:

@@ -33,10 +33,11 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
 
 
 def local_time(at: datetime) -> str:
-    """Return a time as RFC 3339 with nine digits of seconds and the local offset."""
+    """Return a time as RFC 3339 with nine digits of seconds and the local offset, Z where that is nought."""
     local = at.astimezone()
     offset = local.strftime("%z")
-    return f"{local:%Y-%m-%dT%H:%M:%S.%f}000{offset[:3]}:{offset[3:5]}"
+    zone = "Z" if offset == "+0000" else f"{offset[:3]}:{offset[3:5]}"
+    return f"{local:%Y-%m-%dT%H:%M:%S.%f}000{zone}"
 
 
 @frozen

@@ -15,7 +15,7 @@ from kubelet_emu.cli.parameters import run_parameters, to_options
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from kubelet_emu.cli.emulator import NodeEmulator
+    from kubelet_emu.cli.emulator import ClusterEmulator
     from kubelet_emu.cli.execution import Running
     from runtime.docker import DockerRuntime
 
@@ -44,7 +44,7 @@ def command(show: bool, **given: object) -> None:  # noqa: FBT001 - click's way
 
 
 @asynccontextmanager
-async def _open(running: Running) -> AsyncIterator[NodeEmulator]:
+async def _open(running: Running) -> AsyncIterator[ClusterEmulator]:
     from kubelet_emu.cli.emulator import open_emulator
 
     async with open_emulator(running, _image) as emulator:

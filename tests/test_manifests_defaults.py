@@ -205,9 +205,7 @@ def test_volumes(why: str, text: str, expected: dict[str, object]) -> None:
 
 def test_host_network_publishes_every_port() -> None:
     given = set_defaults(
-        pod(
-            "{hostNetwork: true, containers: [{name: c, ports: [{containerPort: 80}, {containerPort: 81, hostPort: 9}]}]}"
-        )
+        pod("{hostNetwork: true, containers: [{ports: [{containerPort: 80}, {containerPort: 81, hostPort: 9}]}]}")
     )
 
     assert [port.host_port for port in given.spec.containers[0].ports] == [80, 9]

@@ -232,3 +232,21 @@ def test_a_suspended_job_is_named() -> None:
     assert (
         text_of(JobRecord(at=at(0), ref=ref, status=suspended)) == "job/migrate  Suspended    0 succeeded, 0 failed\n"
     )
+
+
+def test_the_grace_is_the_one_the_pod_was_stopped_with() -> None:
+    text = text_of(
+        ONE,
+        start(1, "main"),
+        status(5, "Running", deleting=True, grace=3),
+        sent(5, "main"),
+        end(6, "main"),
+        status(6, "Succeeded", deleting=True, grace=3),
+        status(6, "Succeeded", deleting=True, grace=0),
+    )
+    assert text.splitlines()[0] == "web  Succeeded    stop: 1.0 s of 3 s grace, nobody killed"
+
+
+def test_a_hook_that_took_no_time_has_no_length() -> None:
+    text = text_of(GATED, start(1, "main"), hook(1, "main", "postStart", 0.01))
+    assert text.splitlines()[-1].endswith("-> main (postStart)")

@@ -103,13 +103,14 @@ class Changes:
     def _job_changes(self, record: JobRecord) -> Iterator[Change]:
         if record.status is None:
             return
-        true = [
-            f"{c.type} ({c.reason})" if c.reason else c.type for c in record.status.conditions if c.status == "True"
-        ]
-        now = ", ".join(true)
-        if now and now != self._condition.get(record.ref.uid):
-            self._condition[record.ref.uid] = now
-            yield Change(f"{_whose(record.ref)} is {now}")
+        for condition in record.status.conditions:
+            said = self._conditions.setdefault((record.ref.uid, condition.type), "False")
+            self._conditions[record.ref.uid, condition.type] = condition.status
+            if condition.status != said:
+                is_not = "" if condition.status == "True" else "no longer "
+                reason = f" ({condition.reason})" if condition.reason else ""
+                weight = Weight.ERROR if condition.type == "Failed" else Weight.PLAIN
+                yield Change(f"{_whose(record.ref)} is {is_not}{condition.type}{reason}", weight)
 
 
 def _is_said_by_others(record: EventRecord) -> bool:

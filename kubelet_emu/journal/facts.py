@@ -247,7 +247,8 @@ def _see_status(pod: PodFacts, record: StatusRecord, at: datetime) -> None:
     pod.was_ready = pod.was_ready or pod.is_ready
     if record.deleting and pod.stop_requested_at is None:
         pod.stop_requested_at = at
-    if record.deletion_grace_period_seconds is not None:
+    if record.deletion_grace_period_seconds is not None and not pod.is_terminal:
+        # of a pod that has ended the kubelet deletes the object with grace 0: that is not how it was stopped
         pod.stop_grace_seconds = record.deletion_grace_period_seconds
     for container in _statuses(status):
         _see_container(pod.container(container.name), container)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kubelet_emu.journal.facts import ContainerFacts, Facts, JobFacts, PodFacts, RunFacts
 
 SLOW_STOP_SECONDS = 0.5
+SHOWN_SECONDS = 0.05
 
 _GRACE_SLACK_SECONDS = 0.5
 
@@ -165,7 +166,8 @@ def _gates(container: ContainerFacts, run: RunFacts, *, is_followed: bool) -> tu
     """Return what the next step waited for at this container (kubelet v1.36 computeInitContainerActions)."""
     gates = []
     if container.has_post_start:
-        gates.append("postStart" + ("" if run.post_start_seconds is None else f" {run.post_start_seconds:.1f}s"))
+        seconds = run.post_start_seconds or 0.0
+        gates.append("postStart" + (f" {seconds:.1f}s" if seconds >= SHOWN_SECONDS else ""))
     if container.has_startup_probe:
         gates.append("startup probe" + _since(run.started_at, run.startup_ok_at))
     if not gates and is_followed and container.kind is ContainerKind.SIDECAR:

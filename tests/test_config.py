@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kubelet_emu.config.durations import parse_duration
 from kubelet_emu.config.features import DEFAULTS_V1_36, FeatureGates, gates_for
+from kubelet_emu.config.fields import FIELDS
 from kubelet_emu.config.kubelet_configuration import (
     ConfigurationError,
     KubeletConfiguration,
@@ -205,3 +209,38 @@ def test_the_newest_version_has_the_default_table() -> None:
 def test_other_versions_are_refused(version: str) -> None:
     with pytest.raises(ValueError, match=r"not one of 1\.28 to 1\.36"):
         gates_for(version)
+
+
+@pytest.mark.parametrize(
+    "entry", ["{priority: high}", "{shutdownGracePeriodSeconds: 5s}", "{priority: true}", "{prio: 1}", "7"]
+)
+def test_priorities_are_whole_numbers(entry: str) -> None:
+    with pytest.raises(ConfigurationError, match="whole numbers, are needed"):
+        load_text(HEAD + f"shutdownGracePeriodByPodPriority: [{entry}]")
+
+
+def test_an_empty_section_sets_nothing() -> None:
+    assert load_text(HEAD + "crashLoopBackOff:\n") == KubeletConfiguration()
+
+
+def test_a_kind_that_is_a_mapping_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="write kind: KubeletConfiguration"):
+        load_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: {a: b}\n")
+
+
+FIELD_NAMES = st.sampled_from(sorted(FIELDS))
+VALUES = st.sampled_from(
+    ["~", "[]", "{}", "[1]", "{a: 1}", "1", "-1", ".nan", "1.5", "x", "true", "5s", "1e400", "&a [*a]"]
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(FIELD_NAMES, VALUES), max_size=5))
+def test_any_value_gives_an_answer(pairs: list[tuple[str, str]]) -> None:
+    lines = []
+    for name, value in pairs:
+        section, _, last = name.rpartition(".")
+        lines.append("".join(f"{each}: {{" for each in section.split(".") if each) + f"{last}: {value}")
+        lines[-1] += "}" * len([each for each in section.split(".") if each])
+    with contextlib.suppress(ConfigurationError):
+        load_text(HEAD + "\n".join(lines))

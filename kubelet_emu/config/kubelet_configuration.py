@@ -116,13 +116,12 @@ def _gates(value: object) -> FeatureGates:
 
 
 def _by_priority(value: object) -> tuple[ShutdownGracePeriodByPodPriority, ...]:
-    entries = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
     return tuple(
         ShutdownGracePeriodByPodPriority(
-            priority=int(each.get("priority") or 0),
-            shutdown_grace_period_seconds=int(each.get("shutdownGracePeriodSeconds") or 0),
+            priority=each.get("priority") or 0,
+            shutdown_grace_period_seconds=each.get("shutdownGracePeriodSeconds") or 0,
         )
-        for each in entries
+        for each in (value if isinstance(value, list) else ())
     )
 
 
@@ -200,9 +199,22 @@ def _check_shutdown(raw: RawConfiguration) -> None:
     for name, seconds in (("shutdownGracePeriod", whole), ("shutdownGracePeriodCriticalPods", critical)):
         if seconds < 0 or 0 < seconds < 1:
             raw.invalid(name, f"{name} must be either zero or otherwise >= 1 sec")
-    if raw.values.get("shutdownGracePeriodByPodPriority") and (whole or critical):
-        name = "shutdownGracePeriodByPodPriority"
+    name = "shutdownGracePeriodByPodPriority"
+    entries = raw.values.get(name)
+    if entries and (whole or critical):
         raw.invalid(name, f"cannot specify both {name} and shutdownGracePeriod or shutdownGracePeriodCriticalPods")
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if not _is_priority_entry(entry):
+            raw.report(
+                f"{name}[{index}]", "Wrong type", "priority and shutdownGracePeriodSeconds, whole numbers, are needed"
+            )
+
+
+def _is_priority_entry(entry: object) -> bool:
+    names = {"priority", "shutdownGracePeriodSeconds"}
+    if not isinstance(entry, dict) or not set(entry) <= names:
+        return False
+    return all(isinstance(each, int) and not isinstance(each, bool) for each in entry.values())
 
 
 def _check_restart_period(raw: RawConfiguration) -> None:

@@ -12,7 +12,7 @@ from kubelet_emu.config.fields import FIELDS, SECTIONS, USED, Kind
 from kubelet_emu.manifests.advice import nearest
 from kubelet_emu.manifests.decoder import Decoder, TooMuchError
 from kubelet_emu.manifests.documents import read_roots
-from kubelet_emu.manifests.nodes import MappingNode, entries
+from kubelet_emu.manifests.nodes import MappingNode, ScalarNode, entries, plain_value
 from kubelet_emu.manifests.positions import Positions
 from kubelet_emu.manifests.problems import Problem, format_problem
 
@@ -105,7 +105,8 @@ def read_configuration(file: str, data: bytes) -> RawConfiguration:
 def _read_kind(raw: RawConfiguration, root: MappingNode) -> None:
     found = entries(root).by_key
     for key, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
-        given = found[key].value.value if key in found else None
+        node = found[key].value if key in found else None
+        given = node.value if isinstance(node, ScalarNode) else "a list or mapping" if node is not None else None
         if given is None:
             text = f"{key} is missing, taken as {wanted}; a kubelet refuses the file without it"
             raw.report(key, "Required value", text, hint=f"write {key}: {wanted}", severity="warning")
@@ -130,6 +131,8 @@ def _read_section(raw: RawConfiguration, document: Document, node: MappingNode, 
             _read_section(raw, document, entry.value, name + ".")
         elif name in FIELDS:
             _read_value(raw, document, name, entry.value)
+        elif name in SECTIONS and isinstance(entry.value, ScalarNode) and plain_value(entry.value) is None:
+            continue
         elif name in SECTIONS:
             raw.report(name, "Wrong type", "a mapping is needed")
         else:

@@ -63,6 +63,9 @@ class Node:
         self.running.emit(NoteRecord(text=f"deleted with {grace_period_seconds}"))
         self.running.emit(DeletedRecord(ref=POD))
 
+    async def force(self) -> None:
+        self.running.emit(NoteRecord(text="forced"))
+
     async def settled(self) -> None:
         await trio.lowlevel.checkpoint()
 

@@ -44,9 +44,10 @@ class Node:
     starts_after: float = 0.0
     ready: bool = True
     breaks: bool = False
+    obeys: bool = False
     calls: list[str] = field(factory=list)
     _deleted: trio.Event = field(factory=trio.Event)
-    _grace: int | None = None
+    _forced: trio.Event = field(factory=trio.Event)
     _created: trio.Event = field(factory=trio.Event)
 
     async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
@@ -58,7 +59,8 @@ class Node:
         with trio.move_on_after(self.life):
             await self._deleted.wait()
             self.emit(sent(0, "main"))
-            await trio.sleep(self.stop_seconds)
+            with trio.move_on_after(self.stop_seconds):
+                await self._forced.wait()
         self.emit(end(0, "main"))
         self.emit(status(0, "Succeeded"))
         if self._deleted.is_set():
@@ -75,8 +77,11 @@ class Node:
     def delete_all(self, grace_period_seconds: int | None) -> None:
         self.calls.append(f"delete {grace_period_seconds} @{trio.current_time():g}")
         self._deleted.set()
-        if grace_period_seconds == 0:
-            self.stop_seconds = 0
+
+    async def force(self) -> None:
+        self.calls.append(f"force @{trio.current_time():g}")
+        if self.obeys:
+            self._forced.set()
 
     async def settled(self) -> None:
         self.calls.append("settled")
@@ -176,11 +181,11 @@ async def test_a_first_signal_deletes_gracefully(number: signal.Signals, autojum
 
 
 async def test_a_second_signal_takes_the_grace_away(autojump_clock: MockClock) -> None:
-    bench = Bench.make({"stop_seconds": 3.0})
+    bench = Bench.make({"stop_seconds": 30.0, "obeys": True})
     async with trio.open_nursery() as nursery:
         nursery.start_soon(interrupt, 5.0, signal.SIGINT, signal.SIGINT)
         assert await bench.run() is Why.FORCED
-    assert bench.node.calls[:3] == ["create @0", "delete None @5", "delete 0 @6"]
+    assert bench.node.calls == ["create @0", "delete None @5", "force @6", "settled", "remove @6"]
 
 
 async def test_a_third_signal_leaves_at_once(autojump_clock: MockClock) -> None:

@@ -16,6 +16,7 @@ from kubelet_emu.journal.records import NoteRecord
 from kubelet_emu.kubelet.node import Node
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timing import timing_named
+from runtime.api import ContainerState, CRIError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
     from kubelet_emu.cli.execution import Plan, Running
     from kubelet_emu.cli.inputs import Inputs
     from kubelet_emu.cli.options import RunOptions
-    from runtime.api import Runtime, RuntimeStatus
+    from runtime.api import ContainerID, Runtime, RuntimeStatus
     from runtime.docker import DockerRuntime
 
 CLEAN_UP_SECONDS = 60.0
+FORCED_STOP_SECONDS = 2.0
 CLOCK_WARNING_SECONDS = 0.5
 
 
@@ -55,6 +57,28 @@ class ClusterEmulator:
             api.delete("Pod", namespace, name, grace_period_seconds=grace_period_seconds)
         for job in api.list("Job"):
             api.delete("Job", job.metadata.namespace or "", job.metadata.name or "")
+
+    async def force(self) -> None:
+        """Delete with grace 0, and kill in two seconds what is being stopped with more.
+
+        Differs: a kubelet that has begun a stop keeps to its grace whatever a second delete says; who interrupts
+        twice wants to leave.
+        """
+        self.delete_all(0)
+        try:
+            running = await self.cluster.runtime.list_containers()
+            async with trio.open_nursery() as nursery:
+                for container in running:
+                    if container.state is ContainerState.RUNNING:
+                        nursery.start_soon(self._stop, container.id)
+        except CRIError as error:
+            self.cluster.emit(NoteRecord(level="warning", text=f"could not list what runs: {error}"))
+
+    async def _stop(self, container_id: ContainerID) -> None:
+        try:
+            await self.cluster.runtime.stop_container(container_id, FORCED_STOP_SECONDS)
+        except CRIError as error:
+            self.cluster.emit(NoteRecord(level="warning", text=f"could not stop {container_id}: {error}"))
 
     async def settled(self) -> None:
         """Wait until the container logs are read."""

@@ -40,7 +40,10 @@ class Emulator(Protocol):
         """Create the objects of the manifests."""
 
     def delete_all(self, grace_period_seconds: int | None) -> None:
-        """Delete every workload and pod; None is each pod's own grace. May be called again with less."""
+        """Delete every workload and pod; None is each pod's own grace."""
+
+    async def force(self) -> None:
+        """Delete with grace 0 and end what runs within two seconds, also where a stop has already begun."""
 
     async def settled(self) -> None:
         """Wait until what has happened is recorded, container logs included."""
@@ -174,7 +177,7 @@ class Session:
             self.why = Why.FORCED
             self._stop.set()
             self.emit(NoteRecord(level="warning", text=f"{name} again: deleting with grace 0"))
-            self._emulator.delete_all(0)
+            nursery.start_soon(self._emulator.force)
             nursery.start_soon(self._watch_silence)
         else:
             self.abandon()

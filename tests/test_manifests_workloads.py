@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import uuid
 from typing import TYPE_CHECKING, cast
 
 from kubelet_emu import manifests
@@ -152,4 +153,7 @@ def test_generated_names_stay_below_63_characters() -> None:
 
 
 def test_uids_are_version_4() -> None:
-    assert random_uid(rng())[14] == "4"
+    uid = uuid.UUID(random_uid(rng()))
+
+    assert (uid.version, uid.variant) == (4, uuid.RFC_4122)
+    assert str(uid) == random_uid(rng())

@@ -5,8 +5,6 @@ Generated values (names, uids) come from the caller's random numbers, so that a 
 
 from __future__ import annotations
 
-import json
-import uuid
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from attrs import evolve, frozen
@@ -152,7 +150,9 @@ def random_suffix(rng: Random, length: int = _SUFFIX_LENGTH) -> str:
 
 def random_uid(rng: Random) -> str:
     """Return a random UUID of version 4."""
-    return str(uuid.UUID(int=rng.getrandbits(128), version=4))
+    bits = rng.getrandbits(128) & ~(0xF << 76 | 0x3 << 62) | (0x4 << 76 | 0x2 << 62)
+    digits = f"{bits:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def template_hash(template: PodTemplateSpec) -> str:
@@ -160,6 +160,8 @@ def template_hash(template: PodTemplateSpec) -> str:
 
     Differs: the controller hashes Go's print of the struct, this one hashes the API's JSON form.
     """
+    import json  # noqa: PLC0415 - start-up is felt first
+
     text = json.dumps(encode(template), sort_keys=True, separators=(",", ":"))
     value = 0x811C9DC5
     for byte in text.encode():

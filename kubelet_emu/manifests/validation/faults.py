@@ -5,7 +5,6 @@ Source: k8s.io/apimachinery v1.36 util/validation/field.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, cast
 
 from attrs import fields, frozen, has
@@ -93,6 +92,8 @@ def go_value(value: object) -> str:
         case int():
             return str(value)
         case _:
+            import json  # noqa: PLC0415 - start-up is felt first
+
             return json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False)
 
 

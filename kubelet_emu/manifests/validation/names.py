@@ -5,7 +5,6 @@ Source: k8s.io/apimachinery v1.36 util/validation and api/validate/content.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -152,6 +151,8 @@ def port_name_errors(text: str) -> list[str]:
 
 def ip_errors(text: str) -> list[str]:
     """Check an IP address."""
+    import ipaddress  # noqa: PLC0415 - start-up is felt first
+
     try:
         ipaddress.ip_address(text)
     except ValueError:

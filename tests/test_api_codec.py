@@ -104,3 +104,9 @@ def test_every_type_can_be_read_and_written(name: str) -> None:
 def test_an_annotation_that_is_not_read_is_a_fault_of_ours() -> None:
     with pytest.raises(TypeError, match="an annotation that is not read"):
         _shape("x", "dict[str, int]", "x")
+
+
+def test_an_empty_mapping_of_a_field_that_may_be_absent_stays() -> None:
+    pod = decode_mapping(Pod, {"metadata": {"managedFields": [{"fieldsV1": {}}]}})
+
+    assert decode_mapping(Pod, encode(pod)) == pod

@@ -51,7 +51,7 @@ def encode(obj: object) -> dict[str, object]:
     result: dict[str, object] = {}
     for shape in fields_of(type(obj)).values():
         value = getattr(obj, shape.attribute)
-        if value is None or (shape.many is not Many.ONE and not value):
+        if value is None or (shape.many is not Many.ONE and not value and not shape.is_optional):
             continue
         result[shape.json] = _encode_field(shape, value)
     return result

@@ -2,6 +2,7 @@
 
 from runtime.simulated.faults import FaultPlan
 from runtime.simulated.images import ImageKind, PullFault, SimulatedImage
+from runtime.simulated.known import AppletProgram, UnknownProgram
 from runtime.simulated.latencies import Latencies
 from runtime.simulated.program import (
     Exec,
@@ -13,12 +14,12 @@ from runtime.simulated.program import (
     Run,
     ScriptedProgram,
     StartFailure,
-    default_program,
 )
 from runtime.simulated.runtime import SimulatedRuntime
 from runtime.simulated.servers import GrpcAnswer, HttpAnswer
 
 __all__ = [
+    "AppletProgram",
     "Exec",
     "ExecAnswer",
     "FaultPlan",
@@ -36,5 +37,5 @@ __all__ = [
     "SimulatedImage",
     "SimulatedRuntime",
     "StartFailure",
-    "default_program",
+    "UnknownProgram",
 ]

@@ -8,8 +8,14 @@ from attrs import define
 
 from runtime.api import NotFoundError
 from runtime.simulated.images import ImageKind, kind_of
-from runtime.simulated.program import ScriptedProgram, StartFailure, default_program
+from runtime.simulated.known import AppletProgram, UnknownProgram, grpc_program
+from runtime.simulated.program import ScriptedProgram, StartFailure
 from runtime.simulated.rootfs import build_tree
+from runtime.simulated.shell.applets import APPLETS, COMMON_WORDS, WORDS
+from runtime.simulated.shell.applets.base import applet_main
+from runtime.simulated.shell.launch import NOT_EXECUTABLE, NOT_FOUND, ProgramMissing
+from runtime.simulated.shell.run import script_main
+from runtime.simulated.tree import File
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +23,7 @@ if TYPE_CHECKING:
     from runtime.api import ContainerConfig, Image
     from runtime.simulated.container import Container
     from runtime.simulated.images import ImageStore
-    from runtime.simulated.process import Main
+    from runtime.simulated.process import Main, Process
     from runtime.simulated.program import Program
     from runtime.simulated.tree import Tree
     from runtime.simulated.volumes import VolumeStore
@@ -27,6 +33,7 @@ _START = (
     "unable to start container process: "
 )
 _EXEC = 'failed to start exec "{id}": OCI runtime exec failed: exec failed: unable to start container process: '
+_PROGRAM_FOLDERS = frozenset({"/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin"})
 
 
 @define(eq=False)
@@ -49,42 +56,110 @@ class Commands:
         """Return what is in a container's image."""
         return kind_of(config.image_name, self.images.row(config.image_name))
 
+    def words_of(self, config: ContainerConfig) -> frozenset[str]:
+        """Return the words that a container's image has."""
+        match self.kind_of(config):
+            case ImageKind.BUSYBOX:
+                return WORDS
+            case ImageKind.UNKNOWN:
+                return COMMON_WORDS
+            case ImageKind.GRPC_HEALTH:
+                return frozenset()
+
     def argv_of(self, config: ContainerConfig, image: Image) -> tuple[str, ...]:
         """Return the argument vector: command replaces the image's entrypoint and, unless args are given, its cmd."""
-        if config.command is not None:
+        if config.command:
             return config.command + (config.args or ())
-        return image.entrypoint + (image.cmd if config.args is None else config.args)
+        return image.entrypoint + (config.args or image.cmd)
 
     def program_of(self, config: ContainerConfig, image: Image) -> Program:
         """Return the program of a container."""
         given = self.programs(config) if self.programs is not None else None
         if given is not None:
             return given
-        name = self.argv_of(config, image)[0] if self.argv_of(config, image) else config.image_name
-        return default_program(name, config.metadata.attempt, exit_code_on_term=self.exit_code_on_term)
+        kind = self.kind_of(config)
+        argv = self.argv_of(config, image)
+        if kind is ImageKind.GRPC_HEALTH:
+            return grpc_program(config.metadata.attempt)
+        if kind is ImageKind.BUSYBOX:
+            return AppletProgram(argv or ("sh",))
+        if argv and program_name(argv[0]) in self.words_of(config):
+            return AppletProgram(argv)
+        name = argv[0] if argv else config.image_name
+        return UnknownProgram(name, config.metadata.attempt, self.words_of(config), self.exit_code_on_term)
 
     def make_tree(self, container: Container) -> Tree:
         """Return a new tree of files for a container."""
         row = self.images.row(container.config.image_name)
-        return build_tree(container, self.volumes, frozenset(), row.files)
+        return build_tree(container, self.volumes, container.words, row.files)
 
-    def first_main(self, container: Container) -> Main:
-        """Return what the first process does; StartFailure with runc's text when it can't start."""
-        program = container.program
-        if isinstance(program, ScriptedProgram) and program.run.start_error is not None:
-            raise StartFailure(program.run.start_error)
-        return program.main
-
-    def exec_main(self, container: Container, argv: tuple[str, ...]) -> Main:
-        """Return what a command inside the container does; StartFailure with runc's text when there is no such."""
+    def resolve(self, process: Process, argv: tuple[str, ...]) -> Main:
+        """Return what an argument vector runs inside a container; ProgramMissing."""
+        container = process.container
         answer = container.program.find(argv)
         if answer is not None:
             return answer
-        raise missing_command(argv[0], _EXEC.format(id=container.id))
+        name = program_name(argv[0])
+        if name in container.words:
+            return applet_main(APPLETS[name], argv)
+        if "/" in argv[0]:
+            return _script(process, argv[0], argv)
+        for folder in process.env.get("PATH", "").split(":"):
+            node = container.tree.get(f"{folder}/{argv[0]}") if folder else None
+            if isinstance(node, File) and node.mode & 0o111:
+                return _script(process, f"{folder}/{argv[0]}", argv)
+        raise ProgramMissing("not found", NOT_FOUND)
+
+    def first_main(self, process: Process) -> Main:
+        """Return what the first process does; StartFailure with runc's text when it can't start."""
+        program = process.container.program
+        if isinstance(program, ScriptedProgram) and program.run.start_error is not None:
+            raise StartFailure(program.run.start_error)
+        if not isinstance(program, AppletProgram):
+            return program.main
+        return in_turn(self._started(process, program.argv, _START))
+
+    def exec_main(self, process: Process) -> Main:
+        """Return what a command inside the container does; StartFailure with runc's text when there is no such."""
+        return in_turn(self._started(process, process.argv, _EXEC.format(id=process.container.id)))
+
+    def _started(self, process: Process, argv: tuple[str, ...], prefix: str) -> Main:
+        try:
+            return self.resolve(process, argv)
+        except ProgramMissing as missing:
+            raise missing_command(argv[0], prefix, missing.status) from missing
 
 
-def missing_command(word: str, prefix: str = _START) -> StartFailure:
-    """Return runc's complaint about a program that isn't there."""
+def program_name(word: str) -> str:
+    """Return the name of a program given by name or by its path in one of the usual folders, else the path."""
+    folder, _, name = word.rpartition("/")
+    return name if not folder or folder in _PROGRAM_FOLDERS else word
+
+
+def in_turn(main: Main) -> Main:
+    """Return a program that waits for its process's turn before its first step."""
+
+    async def begin(process: Process) -> int:
+        await process.container.machine.turn(process.turn_key)
+        return await main(process)
+
+    return begin
+
+
+def _script(process: Process, path: str, argv: tuple[str, ...]) -> Main:
+    """Return a script of the container's files as a program; ProgramMissing."""
+    node = process.container.tree.get(path, process.cwd)
+    if node is None:
+        raise ProgramMissing("not found", NOT_FOUND)
+    if not isinstance(node, File) or not node.mode & 0o111:
+        raise ProgramMissing("Permission denied", NOT_EXECUTABLE)
+    return script_main(path, argv)
+
+
+def missing_command(word: str, prefix: str, status: int = NOT_FOUND) -> StartFailure:
+    """Return runc's complaint about a program that isn't there, or isn't one."""
+    if status == NOT_EXECUTABLE:
+        return StartFailure(f'{prefix}exec: "{word}": permission denied')
     if "/" in word:
         return StartFailure(f'{prefix}exec: "{word}": stat {word}: no such file or directory')
     return StartFailure(f'{prefix}exec: "{word}": executable file not found in $PATH')

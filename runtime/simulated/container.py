@@ -92,6 +92,37 @@ class Container:
         return f"{meta.namespace}/{meta.name}/{meta.uid}/{self.name}/{self.config.metadata.attempt:06d}"
 
     @property
+    def words(self) -> frozenset[str]:
+        """Return the words that its image has."""
+        return self.commands.words_of(self.config)
+
+    @property
+    def memory_limit(self) -> int:
+        """Return the bytes that it may use, the machine's when it has no limit."""
+        return self.memory_limit_bytes or self.machine.memory_bytes
+
+    @property
+    def uid(self) -> int:
+        """Return the user that its processes run as."""
+        user = self.config.security.run_as_user
+        return user if user is not None else self.image.uid or 0
+
+    @property
+    def gid(self) -> int:
+        """Return the primary group."""
+        return self.config.security.run_as_group or 0
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """Return all groups, the primary one first."""
+        return tuple(dict.fromkeys((self.gid, *self.config.security.supplemental_groups)))
+
+    @property
+    def hostname(self) -> str:
+        """Return the pod's host name."""
+        return self.sandbox.config.hostname or self.sandbox.config.metadata.name
+
+    @property
     def network(self) -> str:
         """Return the network namespace."""
         return self.sandbox.network
@@ -141,12 +172,13 @@ class Container:
 
     def start(self, nursery: trio.Nursery) -> None:
         """Start the first process; StartError when the program says that it can't."""
-        try:
-            main = self.commands.first_main(self)
-        except StartFailure as failure:
-            self._fail_start(str(failure))
         argv = self.commands.argv_of(self.config, self.image)
-        process = self.new_process(argv, self._environment())
+        process = self.new_process(argv or (self.config.image_name,), self._environment())
+        try:
+            main = self.commands.first_main(process)
+        except StartFailure as failure:
+            self.forget(process)
+            self._fail_start(str(failure))
         self.first = process
         self.state = ContainerState.RUNNING
         self.started_at = self.machine.now()
@@ -155,8 +187,7 @@ class Container:
         nursery.start_soon(self._run, process, main, name=f"container {self.turn_key}")
 
     def _environment(self) -> dict[str, str]:
-        name = self.sandbox.config.hostname or self.sandbox.config.metadata.name
-        return {"PATH": DEFAULT_PATH, "HOSTNAME": name, "HOME": "/root", **self.image.env, **self.config.envs}
+        return {"PATH": DEFAULT_PATH, "HOSTNAME": self.hostname, "HOME": "/root", **self.image.env, **self.config.envs}
 
     def _fail_start(self, text: str) -> NoReturn:
         self.state = ContainerState.EXITED
@@ -255,12 +286,12 @@ class Container:
         if self.state is not ContainerState.RUNNING:
             state = f"CONTAINER_{self.state.name}"
             raise ExecStartError(f"failed to exec in container: container is in {state} state")
+        process = self.new_process(argv, self._environment())
         try:
-            main = self.commands.exec_main(self, argv)
+            main = self.commands.exec_main(process)
         except StartFailure as failure:
+            self.forget(process)
             raise ExecStartError(f"failed to exec in container: {failure}") from failure
-        first = self.first
-        process = self.new_process(argv, dict(first.env) if first is not None else {})
         output = (Buffer(), Buffer())
         process.fds.update({1: output[0], 2: output[1]})
         self.spawn(process, main)
@@ -286,8 +317,7 @@ class Container:
         The killed process does not return from this.
         """
         process.memory_bytes = size
-        limit = self.memory_limit_bytes or self.machine.memory_bytes
-        if sum(each.memory_bytes for each in self.processes.values()) <= limit:
+        if sum(each.memory_bytes for each in self.processes.values()) <= self.memory_limit:
             return
         self.is_oom = True
         self.emit(RuntimeEventType.CONTAINER_OOM)

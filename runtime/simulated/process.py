@@ -27,6 +27,17 @@ if TYPE_CHECKING:
     """What a process does; returns its exit code."""
 
 
+STEP_BUDGET = 100_000
+
+
+class StepBudgetError(Exception):
+    """A process made too many steps without letting time pass."""
+
+    def __init__(self, budget: int, at: float) -> None:
+        """Say where time stands still."""
+        super().__init__(f"{budget} steps and no time passed at {at:g} s: a loop without a sleep never lets time go on")
+
+
 class Disposition(enum.Enum):
     """What a process does about one signal."""
 
@@ -64,12 +75,15 @@ class Process:
     fds: dict[int, OpenFile] = field(factory=dict)
     dispositions: dict[int, Disposition] = field(factory=dict)
     memory_bytes: int = 0
+    umask: int = 0o022
     pid: int = field(default=0, init=False)
     started_at: float = field(factory=trio.current_time, init=False)
     pending: list[int] = field(factory=list, init=False)
     exit_code: int | None = field(default=None, init=False)
     killed_by: int = field(default=0, init=False)
     exited: trio.Event = field(factory=trio.Event, init=False)
+    _steps: int = field(default=0, init=False)
+    _counted_at: float = field(default=-1.0, init=False)
     _scope: trio.CancelScope | None = field(default=None, init=False)
     _woken: trio.Event | None = field(default=None, init=False)
 
@@ -86,6 +100,44 @@ class Process:
     def turn_key(self) -> str:
         """Return the key that orders this process among all that do something at one instant."""
         return f"{self.container.turn_key}/{self.pid:06d}"
+
+    @property
+    def is_dying(self) -> bool:
+        """Tell whether the process, or one in whose task it runs, is about to end."""
+        return bool(self.killed_by) or (self.parent is not None and self.parent.is_dying)
+
+    @property
+    def parent_pid(self) -> int:
+        """Return the parent's id, 1 for an orphan, 0 for a first process."""
+        if self.parent is not None and self.parent.exit_code is None:
+            return self.parent.pid
+        return 0 if self.container.first is self or self.parent is None else 1
+
+    def child(self, argv: tuple[str, ...], env: dict[str, str]) -> Process:
+        """Make a child that shares this process's open files and ignores what it ignores; not running yet."""
+        ignored: dict[int, Disposition] = {
+            number: each for number, each in self.dispositions.items() if each is Disposition.IGNORE
+        }
+        process = Process(self.container, argv, env, self.cwd, self, dict(self.fds), ignored, umask=self.umask)
+        for file in process.fds.values():
+            file.retain()
+        self.container.processes[process.pid] = process
+        return process
+
+    def become(self, argv: tuple[str, ...], env: dict[str, str]) -> None:
+        """Replace the program, as exec does: what was caught has its default again."""
+        self.argv, self.env = argv, env
+        self.dispositions = {n: each for n, each in self.dispositions.items() if each is Disposition.IGNORE}
+        self.pending.clear()
+
+    def step(self) -> None:
+        """Count one step; StepBudgetError when too many are made at one instant."""
+        self._steps += 1
+        if self._steps > STEP_BUDGET:
+            now = trio.current_time()
+            if now == self._counted_at:
+                raise StepBudgetError(STEP_BUDGET, now)
+            self._steps, self._counted_at = 0, now
 
     def catch(self, number: int, disposition: Disposition = Disposition.CATCH) -> None:
         """Set what happens on a signal."""
@@ -117,10 +169,19 @@ class Process:
             with trio.CancelScope() as self._scope:
                 if self.killed_by:
                     self._scope.cancel()
-                self.exit_code = (await main(self)) & 255
+                self.exit_code = await self._guarded(main)
         finally:
             self._finish()
-        return self.exit_code
+        return self.exit_code if self.exit_code is not None else 0
+
+    async def _guarded(self, main: Main) -> int:
+        """Run the program; a step too many ends it with a line on its standard error."""
+        try:
+            return (await main(self)) & 255
+        except StepBudgetError as error:
+            self.container.log.write("stderr", f"{self.name}: {error}\n".encode())
+            self.killed_by = signals.SIGXCPU
+            return 128 + signals.SIGXCPU
 
     def _finish(self) -> None:
         if self.killed_by or self.exit_code is None:
@@ -146,8 +207,6 @@ class Process:
         """Return the next caught signal, or None at the deadline (after this process's turn)."""
         while not self.pending and trio.current_time() < deadline:
             await self._park(deadline)
-        if not self.pending:
-            await self.container.machine.turn(self.turn_key)
         return self.pending.pop(0) if self.pending else None
 
     async def wait_child(self, child: Process) -> int | None:
@@ -155,6 +214,12 @@ class Process:
         while child.exit_code is None:
             if self.pending:
                 return None
+            await self._park(math.inf)
+        return child.exit_code
+
+    async def wait_exit(self, child: Process) -> int:
+        """Wait for a child's exit whatever signals come, and return its code."""
+        while child.exit_code is None:
             await self._park(math.inf)
         return child.exit_code
 
@@ -168,10 +233,12 @@ class Process:
         return None
 
     async def _park(self, deadline: float) -> None:
+        """Wait for a signal, a child's exit or the deadline, then for this process's turn."""
         self._woken = trio.Event()
         with trio.move_on_at(deadline) if deadline < math.inf else nullcontext():
             await self._woken.wait()
         self._woken = None
+        await self.container.machine.turn(self.turn_key)
 
     def _wake(self) -> None:
         if self._woken is not None:

@@ -14,7 +14,7 @@ import trio
 from attrs import field, frozen
 
 from runtime.simulated import signals
-from runtime.simulated.network import ANY_PORT, Listener
+from runtime.simulated.network import Listener
 from runtime.simulated.servers import Answers, GrpcAnswer, HttpAnswer, latest, serve_any, serve_grpc, serve_http
 
 if TYPE_CHECKING:
@@ -230,21 +230,3 @@ def _answer(answers: Exec) -> Main:
         return answer.exit_code
 
     return main
-
-
-def default_program(
-    name: str, attempt: int, *, exit_code_on_term: int | None = 0, settle_seconds: float = 1.0
-) -> Program:
-    """Return what a container of an unknown image does: run for ever, answer every probe after `settle_seconds`.
-
-    `exit_code_on_term` None ignores SIGTERM.
-    """
-    ready: Answers[HttpAnswer] = ((settle_seconds, HttpAnswer()),)
-    serving: Answers[GrpcAnswer] = ((settle_seconds, GrpcAnswer.SERVING),)
-    run = Run(
-        lines=(Line(0.0, f"{name} started (simulated)"),),
-        on_signal={} if exit_code_on_term is None else {"SIGTERM": OnSignal(exit_code_on_term)},
-        ports=(Port(ANY_PORT, opens_at=settle_seconds, http={"": ready}, grpc={"": serving}),),
-        execs=(Exec(None, ((0.0, ExecAnswer(1)), (settle_seconds, ExecAnswer(0)))),),
-    )
-    return ScriptedProgram((run,), attempt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runtime.simulated.streams import FullFile, LogFile, NullFile, ZeroFile
-from runtime.simulated.tree import Directory, File, MountPoint, Special, Symlink, Tree, plain
+from runtime.simulated.tree import Directory, File, MountPoint, Special, Symlink, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from runtime.api import Mount
     from runtime.simulated.container import Container
     from runtime.simulated.streams import OpenFile
-    from runtime.simulated.tree import Node
+    from runtime.simulated.tree import Entry
     from runtime.simulated.volumes import VolumeStore
 
 _FOLDERS = ("bin", "dev/shm", "etc", "home", "proc/self", "root", "sys", "tmp", "usr/bin", "usr/sbin", "var/run")
@@ -89,9 +89,9 @@ def _mount(tree: Tree, container: Container, volumes: VolumeStore, mount: Mount)
     parent.children[name] = MountPoint(node, mount.readonly)
 
 
-def _source(tree: Tree, path: str) -> Node:
+def _source(tree: Tree, path: str) -> Entry:
     """Return what is mounted; a missing directory is made, as container runtimes do."""
     if not path:
         return tree.root
-    node = plain(tree.get(path))
+    node = tree.get(path)
     return tree.make_directories(path) if node is None else node

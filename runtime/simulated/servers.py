@@ -89,7 +89,7 @@ async def _read_request(stream: trio.abc.Stream, connection: h11.Connection) -> 
     while True:
         event = connection.next_event()
         if event is h11.NEED_DATA:
-            connection.receive_data(await stream.receive_some(RECEIVE_BYTES))
+            connection.receive_data(bytes(await stream.receive_some(RECEIVE_BYTES)))
         elif isinstance(event, h11.Request):
             head = event
         elif isinstance(event, h11.Data):

@@ -10,6 +10,7 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
+import trio
 from attrs import define, field
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ class File:
     gid: int = 0
     mtime: float = 0.0
     budget: Budget | None = None
+    _changed: trio.Event | None = field(default=None, init=False)
+
+    async def wait_changed(self) -> None:
+        """Wait until something is written."""
+        if self._changed is None:
+            self._changed = trio.Event()
+        await self._changed.wait()
 
     def write(self, position: int, data: bytes) -> None:
         """Write `data` at a position within the file; OSError when the volume is full."""
@@ -46,6 +54,9 @@ class File:
             self.data += bytes(size - len(self.data))
 
     def _charge(self, size: int) -> None:
+        if self._changed is not None:
+            self._changed.set()
+            self._changed = None
         if self.budget is not None:
             self.budget.charge(size)
 
@@ -114,11 +125,12 @@ class Special:
 class MountPoint:
     """A node mounted over a name."""
 
-    node: Node
+    node: Entry
     readonly: bool = False
 
 
-Node = File | Directory | Symlink | Fifo | Special | MountPoint
+Entry = File | Directory | Symlink | Fifo | Special
+Node = Entry | MountPoint
 
 
 @define(eq=False)
@@ -127,7 +139,7 @@ class Found:
 
     parent: Directory
     name: str
-    node: Node | None
+    node: Entry | None
     readonly: bool
     path: str
 
@@ -137,7 +149,7 @@ def os_error(number: int, path: str) -> OSError:
     return OSError(number, os.strerror(number), path)
 
 
-def plain(node: Node | None) -> Node | None:
+def plain(node: Node | None) -> Entry | None:
     """Return what is mounted when the node is a mount point, else the node."""
     while isinstance(node, MountPoint):
         node = node.node
@@ -156,10 +168,10 @@ class Tree:
         """Resolve a path; OSError (ENOENT, ENOTDIR, ELOOP) when a directory on the way is missing."""
         return self._walk(_parts(path, cwd), path, follow=follow or path.endswith("/"))
 
-    def get(self, path: str, cwd: str = "/", *, follow: bool = True) -> Node | None:
+    def get(self, path: str, cwd: str = "/", *, follow: bool = True) -> Entry | None:
         """Return the node at a path, None when there is none."""
         try:
-            return plain(self.find(path, cwd, follow=follow).node)
+            return self.find(path, cwd, follow=follow).node
         except OSError:
             return None
 
@@ -250,7 +262,7 @@ class Tree:
                 raise os_error(errno.EEXIST if count == len(parts) else errno.ENOTDIR, path)
         return self.directory("/" + "/".join(parts))
 
-    def walk(self, directory: Directory, prefix: str = "") -> Iterator[tuple[str, Node]]:
+    def walk(self, directory: Directory, prefix: str = "") -> Iterator[tuple[str, Entry]]:
         """Yield every path below a directory with its node, in sorted order, directories before what they hold."""
         for name in sorted(directory.children):
             node = plain(directory.children[name])
@@ -261,7 +273,7 @@ class Tree:
                 yield from self.walk(node, f"{prefix}{name}/")
 
 
-def size_of(node: Node) -> int:
+def size_of(node: Entry) -> int:
     """Return the size that `ls -l` shows."""
     match node:
         case File():

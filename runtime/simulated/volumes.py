@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from runtime.api import NotFoundError, VolumeHandle
-from runtime.simulated.tree import Budget, Directory, File, Symlink, Tree, plain
+from runtime.simulated.tree import Budget, Directory, File, Symlink, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,7 +65,7 @@ class VolumeStore:
 
     def read(self, handle: VolumeHandle, path: str, last_bytes: int) -> bytes:
         """Return the end of a file, empty when there is none."""
-        node = plain(self.tree(handle).get(path))
+        node = self.tree(handle).get(path)
         if not isinstance(node, File) or last_bytes <= 0:
             return b""
         return bytes(node.data[-last_bytes:])

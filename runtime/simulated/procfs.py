@@ -1,0 +1,57 @@
+"""The parts of /proc and /sys that scripts read, made when they are read."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import trio
+
+if TYPE_CHECKING:
+    from runtime.simulated.process import Process
+
+_PROCESS_FILE = re.compile(r"/proc/(\d+|self)/(cmdline|comm|environ|status|stat)")
+
+
+def proc_text(process: Process, path: str) -> bytes | None:
+    """Return the text of a file of /proc, None when the simulation has no such file."""
+    if match := _PROCESS_FILE.fullmatch(path):
+        number = process.pid if match[1] == "self" else int(match[1])
+        found = process.container.pids.processes.get(number)
+        if found is not None:
+            return _of_process(found, match[2])
+        return b"/pause\0" if process.container.pids.is_shared and number == 1 and match[2] == "cmdline" else None
+    machine = process.container.machine
+    match path:
+        case "/proc/uptime":
+            return f"{trio.current_time():.2f} 0.00\n".encode()
+        case "/proc/loadavg":
+            return b"0.00 0.00 0.00 1/1 1\n"
+        case "/proc/meminfo":
+            return f"MemTotal:       {machine.memory_bytes // 1024} kB\n".encode()
+        case "/proc/cpuinfo":
+            return b"".join(b"processor\t: %d\n\n" % number for number in range(machine.cpus))
+        case "/proc/sys/kernel/hostname":
+            return f"{process.container.hostname}\n".encode()
+        case "/proc/mounts" | "/proc/self/mounts":
+            paths = [mount.container_path for mount in process.container.config.mounts]
+            return "".join(f"none {path} tmpfs rw 0 0\n" for path in ["/", *paths]).encode()
+    if path.startswith("/proc/sys/"):
+        name = path.removeprefix("/proc/sys/").replace("/", ".")
+        value = process.container.sandbox.config.sysctls.get(name)
+        return None if value is None else f"{value}\n".encode()
+    return None
+
+
+def _of_process(process: Process, what: str) -> bytes:
+    match what:
+        case "cmdline":
+            return b"".join(each.encode() + b"\0" for each in process.argv)
+        case "comm":
+            return f"{process.name[:15]}\n".encode()
+        case "environ":
+            return b"".join(f"{name}={value}\0".encode() for name, value in process.env.items())
+        case "stat":
+            return f"{process.pid} ({process.name[:15]}) S {process.parent_pid} 0 0\n".encode()
+    rows = {"Name": process.name[:15], "State": "S (sleeping)", "Pid": process.pid, "PPid": process.parent_pid}
+    return "".join(f"{name}:\t{value}\n" for name, value in rows.items()).encode()

@@ -1,0 +1,192 @@
+"""Words that print: echo, printf, yes, seq."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runtime.simulated.shell.applets.base import AppletError, complain, put
+
+if TYPE_CHECKING:
+    from runtime.simulated.process import Process
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "e": "\x1b"}
+_ESCAPE = re.compile(r"\\(?:([ntrabfve\\])|x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(c))")
+_ECHO_ESCAPE = re.compile(r"\\(?:([ntrabfve\\])|x([0-9a-fA-F]{1,2})|0([0-7]{0,3})|(c))")
+_DIRECTIVE = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+)?)?[hlLjzt]*([diouxXcsbeEfFgGaA%])")
+
+
+def unescape(text: str, *, as_echo: bool = False) -> tuple[str, bool]:
+    r"""Return a text with its escapes replaced, and whether \c cut it off."""
+    cut = False
+    parts: list[str] = []
+    at = 0
+    for match in (_ECHO_ESCAPE if as_echo else _ESCAPE).finditer(text):
+        if match.start() < at:
+            continue
+        parts.append(text[at : match.start()])
+        at = match.end()
+        if match[4]:
+            cut = True
+            at = len(text)
+            break
+        if match[1]:
+            parts.append(_ESCAPES[match[1]])
+        else:
+            code = int(match[2], 16) if match[2] else int(match[3] or "0", 8) & 255
+            parts.append(bytes([code]).decode(errors="surrogateescape"))
+    parts.append(text[at:])
+    return "".join(parts), cut
+
+
+async def echo(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001 - the signature of all applets
+    """Print the arguments: -n without a newline, -e with escapes."""
+    words, newline, escapes = list(arguments), "\n", False
+    while words and len(words[0]) > 1 and words[0][0] == "-" and set(words[0][1:]) <= {"n", "e", "E"}:
+        flags = words.pop(0)
+        newline = "" if "n" in flags else newline
+        escapes = flags.rfind("e") > flags.rfind("E") if "e" in flags or "E" in flags else escapes
+    text = " ".join(words)
+    if escapes:
+        text, cut = unescape(text, as_echo=True)
+        newline = "" if cut else newline
+    await put(process, text + newline)
+    return 0
+
+
+async def printf(process: Process, name: str, arguments: list[str]) -> int:
+    """Print by a format, again as long as there are arguments."""
+    if not arguments:
+        raise AppletError("usage: printf FORMAT [ARG]...", 2)
+    writer = _Printf(arguments[1:])
+    text, faults = writer.run(arguments[0])
+    await put(process, text)
+    for fault in faults:
+        await complain(process, name, fault)
+    return int(bool(faults))
+
+
+class _Printf:
+    def __init__(self, arguments: list[str]) -> None:
+        self.arguments = arguments
+        self.faults: list[str] = []
+        self.has_used = False
+        self.is_cut = False
+
+    def run(self, form: str) -> tuple[str, list[str]]:
+        output = ""
+        while True:
+            before = len(self.arguments)
+            output += self.once(form)
+            if self.is_cut or not self.arguments or len(self.arguments) == before:
+                return output, self.faults
+
+    def once(self, form: str) -> str:
+        output, at = "", 0
+        while at < len(form) and not self.is_cut:
+            if form[at] == "%":
+                match = _DIRECTIVE.match(form, at)
+                if match is None:
+                    self.faults.append(f"{form[at:]}: invalid format")
+                    self.is_cut = True
+                    return output
+                output += self.directive(match)
+                at = match.end()
+            elif form[at] == "\\" and (match := _ESCAPE.match(form, at)):
+                text, self.is_cut = unescape(match[0])
+                output += text
+                at = match.end()
+            else:
+                output += form[at]
+                at += 1
+        return output
+
+    def next(self) -> str | None:
+        return self.arguments.pop(0) if self.arguments else None
+
+    def directive(self, match: re.Match[str]) -> str:
+        flags, width, precision, kind = match[1], match[2] or "", match[3], match[4]
+        if kind == "%":
+            return "%"
+        if width == "*":
+            width = self.next() or "0"
+        if precision == "*":
+            precision = self.next() or "0"
+        point = "" if precision is None and "." not in match[0] else f".{precision or 0}"
+        value = self.next()
+        if kind in "sbc":
+            return self.text(kind, value or "", f"%{flags}{width}", point)
+        if kind in "diouxX":
+            number = self.number(value)
+            shown = number + (1 << 64) if number < 0 and kind in "ouxX" else number
+            return str(f"%{flags}{width}{point}{'d' if kind in 'iu' else kind}" % shown)
+        return str(f"%{flags}{width}{point}{kind}" % self.real(value))
+
+    def text(self, kind: str, value: str, form: str, point: str) -> str:
+        if kind == "b":
+            value, self.is_cut = unescape(value)
+        elif kind == "c":
+            value, point = value[:1], ""
+        return str(f"{form}{point}s" % value)
+
+    def number(self, value: str | None) -> int:
+        if not value:
+            return 0
+        if value[0] in "'\"":
+            return ord(value[1:2] or "\0")
+        match = re.match(r"\s*([+-]?)(0[xX][0-9a-fA-F]+|\d+)", value)
+        if match is None or match.end() != len(value):
+            self.faults.append(f"invalid number '{value}'")
+        if match is None:
+            return 0
+        digits = match[2]
+        base = 16 if digits[:2] in {"0x", "0X"} else 8 if digits.startswith("0") else 10
+        return int(match[1] + digits, base)
+
+    def real(self, value: str | None) -> float:
+        try:
+            return float(value or 0)
+        except ValueError:
+            self.faults.append(f"invalid number '{value}'")
+            return 0.0
+
+
+async def yes(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001 - the signature of all applets
+    """Print a line for ever."""
+    line = (" ".join(arguments) or "y") + "\n"
+    while True:
+        process.step()
+        await put(process, line * 64)
+
+
+async def seq(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001 - the signature of all applets
+    """Print numbers: `seq [-w] [-s separator] [first [step]] last`."""
+    words, separator, pads = list(arguments), "\n", False
+    while words and words[0] in {"-w", "-s"}:
+        if words.pop(0) == "-w":
+            pads = True
+        else:
+            separator = words.pop(0)
+    if not 1 <= len(words) <= 3:  # noqa: PLR2004 - first, step, last
+        raise AppletError("usage: seq [-w] [-s SEP] [FIRST [INC]] LAST")
+    numbers = [_seq_number(word) for word in words]
+    first = numbers[0] if len(numbers) > 1 else 1.0
+    step = numbers[1] if len(numbers) > 2 else 1.0  # noqa: PLR2004 - first, step, last
+    digits = max(len(word.partition(".")[2]) for word in words)
+    count = int((numbers[-1] - first) / step + 1e-9) + 1 if step else 0
+    if count > 10_000_000:  # noqa: PLR2004 - more than a script can want
+        raise AppletError("too many numbers for a simulation")
+    texts = [f"{first + step * number:.{digits}f}" for number in range(max(0, count))]
+    if pads:
+        width = max((len(text) for text in texts), default=0)
+        texts = [text.zfill(width) for text in texts]
+    if texts:
+        await put(process, separator.join(texts) + "\n")
+    return 0
+
+
+def _seq_number(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise AppletError(f"invalid number '{word}'") from None

@@ -1,0 +1,316 @@
+"""Parse a script: tree-sitter's grammar for the structure, our own reading of the words.
+
+The grammar is one of bash; where it groups differently from POSIX (a redirection after a list, `!` before a pipeline)
+the tree is put right here. What only bash has is a syntax error, as in busybox.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import tree_sitter
+import tree_sitter_bash
+from attrs import define, evolve, field
+
+from runtime.simulated.shell.heredocs import MARKER, Heredoc, take_heredocs
+from runtime.simulated.shell.nodes import (
+    AndOr,
+    ArithmeticCommand,
+    Background,
+    Case,
+    For,
+    Function,
+    If,
+    Literal,
+    Loop,
+    Negated,
+    Node,
+    Pipeline,
+    Redirect,
+    Redirected,
+    Script,
+    Sequence,
+    Simple,
+    Subshell,
+    Word,
+)
+from runtime.simulated.shell.words import ShellSyntaxError, parse_heredoc, parse_word, split_command, split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SEPARATORS = frozenset({";", "\n", "comment", ";;"})
+_COMMANDS = frozenset(
+    {"command", "declaration_command", "unset_command", "test_command", "variable_assignment", "variable_assignments"}
+)
+_REDIRECT = re.compile(r"(\d*)(&>>|&>|>>|>\||>&|<>|>|<<<|<&|<)[ \t]*(.*)", re.DOTALL)
+_CACHED_SCRIPTS = 4096
+
+
+@lru_cache(maxsize=_CACHED_SCRIPTS)
+def parse_script(text: str) -> Script:
+    """Return the parsed script; ShellSyntaxError."""
+    if "\0" in text:
+        raise ShellSyntaxError("syntax error: a script can't hold NUL")
+    plain, heredocs = take_heredocs(text, parse_script)
+    tree = _parser().parse(plain.encode())
+    return Script(_Compiler(plain.encode(), heredocs).sequence(tree.root_node.children))
+
+
+@lru_cache(maxsize=1)
+def _parser() -> tree_sitter.Parser:
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+@define
+class _Compiler:
+    source: bytes
+    heredocs: tuple[Heredoc, ...]
+    _depth: int = field(default=0, init=False)
+
+    def text(self, start: int, end: int) -> str:
+        return self.source[start:end].decode()
+
+    def sequence(self, children: Iterable[tree_sitter.Node]) -> Sequence:
+        items: list[Node] = []
+        for child in children:
+            if child.type == "&" and items:
+                items[-1] = Background(items[-1])
+            elif child.type not in _SEPARATORS:
+                items.append(self.node(child))
+        return Sequence(tuple(items))
+
+    def node(self, node: tree_sitter.Node) -> Node:
+        if node.type in _COMMANDS:
+            return self._simple(node)
+        if node.type == "ERROR" or node.is_missing:
+            raise self._error(node)
+        for child in node.children:
+            if child.type == "ERROR" or (child.is_missing and not child.is_named):
+                raise self._error(child)
+        match node.type:
+            case "list":
+                return self._list(node)
+            case "pipeline":
+                return _pipeline([self.node(child) for child in node.children if child.type not in {"|", "comment"}])
+            case "redirected_statement":
+                return self._redirected(node)
+            case "negated_command":
+                return _negate(self.node(node.children[-1]))
+            case "compound_statement":
+                return self._compound(node)
+            case "subshell":
+                return Subshell(self.sequence(node.children[1:-1]))
+            case "if_statement":
+                return self._if(node)
+            case "while_statement":
+                return self._loop(node)
+            case "for_statement":
+                return self._for(node)
+            case "case_statement":
+                return self._case(node)
+            case "function_definition":
+                return self._function(node)
+        raise self._error(node)
+
+    def _error(self, node: tree_sitter.Node) -> ShellSyntaxError:
+        found = self.text(node.start_byte, node.end_byte).split("\n")[0].strip()
+        line = node.start_point[0] + 1
+        return ShellSyntaxError(f'line {line}: syntax error: unexpected "{found or "end of file"}"')
+
+    # -- simple commands and redirections
+
+    def _simple(self, node: tree_sitter.Node) -> Simple:
+        """Read a command's words from the text between its redirections."""
+        pieces: list[str] = []
+        redirects: list[Redirect] = []
+        end = node.start_byte
+        for child in self._flat(node):
+            if child.type in {"file_redirect", "herestring_redirect"}:
+                redirect, rest = self._redirect(child)
+                redirects.append(redirect)
+                pieces.append(rest)
+            elif not child.is_missing:
+                pieces.append(" " * (child.start_byte > end) + self.text(child.start_byte, child.end_byte))
+            end = child.end_byte
+        assignments, words = split_command("".join(pieces), parse_script)
+        return Simple(tuple(assignments), tuple(words), tuple(redirects), node.start_point[0] + 1)
+
+    def _flat(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
+        if node.type in {"command", "declaration_command"}:
+            return list(node.children)
+        return [node]
+
+    def _redirect(self, node: tree_sitter.Node) -> tuple[Redirect, str]:
+        """Return a redirection, and the words behind its target: the grammar takes them in."""
+        match = _REDIRECT.fullmatch(self.text(node.start_byte, node.end_byte))
+        if match is None:
+            raise self._error(node)
+        fd, op, text = match.groups()
+        words = split_words(text, parse_script)
+        if not words:
+            raise self._error(node)
+        number = int(fd) if fd else int(op.startswith((">", "&")))
+        target = words[0]
+        rest = "" if len(words) == 1 else " " + _behind_first(text)
+        if op == "<" and target.plain is not None and target.plain.startswith(MARKER):
+            return Redirect(number, "<<", self._heredoc(target.plain)), rest
+        if op == "<<<":
+            return Redirect(0, "<<", Word((*target.parts, Literal("\n", is_quoted=True)))), rest
+        return Redirect(number, op, target), rest
+
+    def _heredoc(self, marker: str) -> Word:
+        heredoc = self.heredocs[int(marker.removeprefix(MARKER))]
+        if heredoc.is_literal:
+            return Word((Literal(heredoc.text, is_quoted=True),), heredoc.text)
+        return parse_heredoc(heredoc.text, parse_script)
+
+    def _redirected(self, node: tree_sitter.Node) -> Node:
+        redirects: list[Redirect] = []
+        extra = ""
+        body: Node | None = None
+        for child in node.children:
+            if child.type in {"file_redirect", "herestring_redirect"}:
+                redirect, rest = self._redirect(child)
+                redirects.append(redirect)
+                extra += rest
+            else:
+                body = self.node(child)
+        words = tuple(split_words(extra, parse_script))
+        if body is None:
+            return Simple((), words, tuple(redirects), node.start_point[0] + 1)
+        return _attach(body, tuple(redirects), words)
+
+    # -- compound commands
+
+    def _list(self, node: tree_sitter.Node) -> Node:
+        left, op, right = (child for child in node.children if child.type != "comment")
+        return _and_or(self.node(left), self.node(right), is_and=op.type == "&&")
+
+    def _compound(self, node: tree_sitter.Node) -> Node:
+        if node.children[0].type == "((":
+            text = self.text(node.children[0].end_byte, node.children[-1].start_byte)
+            return ArithmeticCommand(parse_heredoc(text.replace('"', ""), parse_script))
+        return self.sequence(node.children[1:-1])
+
+    def _if(self, node: tree_sitter.Node) -> If:
+        branches: list[tuple[Node, Node]] = []
+        otherwise: Node | None = None
+        own: list[tree_sitter.Node] = []
+        for child in node.children:
+            if child.type == "elif_clause":
+                branches.append(self._branch(child.children))
+            elif child.type == "else_clause":
+                otherwise = self.sequence(child.children[1:])
+            else:
+                own.append(child)
+        return If((self._branch(own), *branches), otherwise)
+
+    def _branch(self, children: list[tree_sitter.Node]) -> tuple[Node, Node]:
+        then = next(index for index, child in enumerate(children) if child.type == "then")
+        condition = self.sequence(children[1:then])
+        return condition, self.sequence(child for child in children[then + 1 :] if child.type != "fi")
+
+    def _loop(self, node: tree_sitter.Node) -> Loop:
+        *condition, body = node.children[1:]
+        return Loop(self.sequence(condition), self._do(body), node.children[0].type == "until")
+
+    def _do(self, node: tree_sitter.Node) -> Node:
+        if node.type not in {"do_group", "compound_statement"}:
+            raise self._error(node)
+        for child in node.children:
+            if child.type == "ERROR" or child.is_missing:
+                raise self._error(child)
+        return self.sequence(node.children[1:-1])
+
+    def _for(self, node: tree_sitter.Node) -> For:
+        name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
+        if name is None or body is None or node.children[0].type != "for":
+            raise self._error(node)
+        start = next((child for child in node.children if child.type == "in"), None)
+        words: tuple[Word, ...] | None = None
+        if start is not None:
+            values = node.children_by_field_name("value")
+            text = self.text(start.end_byte, values[-1].end_byte) if values else ""
+            words = tuple(split_words(text, parse_script))
+        return For(self.text(name.start_byte, name.end_byte), words, self._do(body), node.start_point[0] + 1)
+
+    def _case(self, node: tree_sitter.Node) -> Case:
+        value = node.child_by_field_name("value")
+        if value is None:
+            raise self._error(node)
+        items = tuple(self._case_item(child) for child in node.children if child.type == "case_item")
+        return Case(parse_word(self.text(value.start_byte, value.end_byte), parse_script), items)
+
+    def _case_item(self, node: tree_sitter.Node) -> tuple[tuple[Word, ...], Node]:
+        close = next((index for index, child in enumerate(node.children) if child.type == ")"), None)
+        if close is None or any(child.type in {";&", ";;&", "ERROR"} for child in node.children):
+            raise self._error(node)
+        patterns: list[str] = [""]
+        for child in node.children[:close]:
+            if child.type == "|":
+                patterns.append("")
+            elif child.type != "(":
+                patterns[-1] += self.text(child.start_byte, child.end_byte)
+        words = tuple(parse_word(pattern.strip(), parse_script) for pattern in patterns)
+        return words, self.sequence(node.children[close + 1 :])
+
+    def _function(self, node: tree_sitter.Node) -> Function:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is None or body is None:
+            raise self._error(node)
+        inner = self.node(body)
+        redirects = tuple(self._redirect(child)[0] for child in node.children if child.type == "file_redirect")
+        return Function(self.text(name.start_byte, name.end_byte), Redirected(inner, redirects) if redirects else inner)
+
+
+def _behind_first(text: str) -> str:
+    """Return a redirection's text behind its first word."""
+    from runtime.simulated.shell.words import WordReader
+
+    reader = WordReader(text, parse_script)
+    reader.skip_blanks()
+    reader.read_word(" \t\n")
+    return text[reader.at :]
+
+
+def _pipeline(stages: list[Node]) -> Node:
+    """Join stages; a first stage that is itself a pipeline or negated is taken apart, as POSIX groups it."""
+    first = stages[0]
+    if isinstance(first, Negated):
+        return Negated(_pipeline([first.body, *stages[1:]]))
+    if isinstance(first, Pipeline):
+        return Pipeline((*first.stages, *stages[1:]))
+    return Pipeline(tuple(stages))
+
+
+def _negate(body: Node) -> Node:
+    if isinstance(body, AndOr):
+        return evolve(body, left=_negate(body.left))
+    return Negated(body)
+
+
+def _and_or(left: Node, right: Node, *, is_and: bool) -> Node:
+    """Join two commands; && and || bind alike, from the left."""
+    if isinstance(right, AndOr):
+        return evolve(right, left=_and_or(left, right.left, is_and=is_and))
+    return AndOr(left, right, is_and)
+
+
+def _attach(body: Node, redirects: tuple[Redirect, ...], words: tuple[Word, ...]) -> Node:
+    """Give redirections to the command that they belong to: the last of a list or a pipeline."""
+    match body:
+        case Simple():
+            return evolve(body, words=body.words + words, redirects=body.redirects + redirects)
+        case AndOr():
+            return evolve(body, right=_attach(body.right, redirects, words))
+        case Pipeline():
+            return Pipeline((*body.stages[:-1], _attach(body.stages[-1], redirects, words)))
+        case Negated():
+            return Negated(_attach(body.body, redirects, words))
+        case Redirected():
+            return evolve(body, redirects=body.redirects + redirects)
+        case _:
+            return Redirected(body, redirects)

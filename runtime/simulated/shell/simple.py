@@ -1,0 +1,159 @@
+"""Simple commands: assignments, redirections, then a function, a built-in or a program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime.simulated.shell import launch
+from runtime.simulated.shell.builtins import BUILTINS, SPECIAL
+from runtime.simulated.shell.expand import expand_text, expand_words
+from runtime.simulated.shell.faults import ShellFault
+from runtime.simulated.shell.quoting import show
+from runtime.simulated.shell.redirect import RedirectFault, keep, redirect, restore
+
+if TYPE_CHECKING:
+    from runtime.simulated.shell.interpreter import Shell
+    from runtime.simulated.shell.nodes import Simple
+
+
+async def run_simple(shell: Shell, node: Simple, *, is_last: bool) -> int:
+    """Run a simple command and return its status."""
+    shell.process.step()
+    shell.line = node.line
+    shell.substituted = 0
+    arguments = await expand_words(shell, node.words)
+    if arguments and shell.aliases:
+        arguments = _replace_alias(shell, arguments)
+    if not arguments:
+        return await _assign_only(shell, node)
+    name = arguments[0]
+    if name in shell.functions:
+        return await _with_redirects(shell, node, arguments)
+    if name in BUILTINS:
+        return await _with_redirects(shell, node, arguments)
+    return await _run_program(shell, node, arguments, is_last=is_last)
+
+
+def _replace_alias(shell: Shell, arguments: list[str]) -> list[str]:
+    value = shell.aliases.get(arguments[0])
+    return arguments if value is None else [*value.split(), *arguments[1:]]
+
+
+async def _assignments(shell: Shell, node: Simple) -> list[tuple[str, str]]:
+    return [(name, await expand_text(shell, word)) for name, word in node.assignments]
+
+
+async def _trace(shell: Shell, assigned: list[tuple[str, str]], arguments: list[str]) -> None:
+    if "x" in shell.options:
+        prefix = shell.variables.values.get("PS4", "+ ")
+        words = [f"{name}={show(value)}" for name, value in assigned] + [show(each) for each in arguments]
+        await launch.try_write(shell.process, 2, f"{prefix}{' '.join(words)}\n".encode())
+
+
+async def _assign_only(shell: Shell, node: Simple) -> int:
+    """Assign in the shell itself; the status is that of the last command substitution."""
+    try:
+        restore(shell.process, await redirect(shell, shell.process, node.redirects))
+    except RedirectFault as fault:
+        await shell.say(str(fault))
+        shell.status = 1
+        return await shell.check_errexit()
+    assigned: list[tuple[str, str]] = []
+    for name, word in node.assignments:
+        value = await expand_text(shell, word)
+        shell.assign(name, value)
+        assigned.append((name, value))
+    if assigned:
+        await _trace(shell, assigned, [])
+    shell.status = shell.substituted
+    return await shell.check_errexit()
+
+
+async def _with_redirects(shell: Shell, node: Simple, arguments: list[str]) -> int:
+    """Run a function or a built-in in the shell itself, between redirections that come and go."""
+    name = arguments[0]
+    assigned = await _assignments(shell, node)
+    try:
+        saved = await redirect(shell, shell.process, node.redirects)
+    except RedirectFault as fault:
+        if name in SPECIAL and name not in shell.functions:
+            raise ShellFault(str(fault)) from fault
+        await shell.say(str(fault))
+        shell.status = 1
+        return await shell.check_errexit()
+    is_exec = name == "exec" and name not in shell.functions
+    try:
+        await _trace(shell, assigned, arguments)
+        shell.status = await _run_inside(shell, arguments, assigned)
+    finally:
+        if is_exec:
+            keep(saved)
+        else:
+            restore(shell.process, saved)
+    if name in shell.functions:
+        return shell.status
+    return await shell.check_errexit()
+
+
+async def _run_inside(shell: Shell, arguments: list[str], assigned: list[tuple[str, str]]) -> int:
+    name = arguments[0]
+    body = shell.functions.get(name)
+    lasts = body is None and name in SPECIAL
+    before = (
+        {}
+        if lasts
+        else {key: (shell.variables.values.get(key), key in shell.variables.exported) for key, _ in assigned}
+    )
+    for key, value in assigned:
+        shell.assign(key, value)
+        if not lasts:
+            shell.variables.exported.add(key)
+    try:
+        if body is not None:
+            return await shell.call(body, arguments[1:])
+        return await _builtin(shell, arguments)
+    finally:
+        for key, (old, was_exported) in before.items():
+            shell.variables.unset(key) if old is None else shell.variables.values.update({key: old})
+            if not was_exported:
+                shell.variables.exported.discard(key)
+
+
+async def _builtin(shell: Shell, arguments: list[str]) -> int:
+    try:
+        return await BUILTINS[arguments[0]](shell, arguments)
+    except OSError as error:
+        await shell.say(f"{arguments[0]}: {error.strerror}")
+        return 1
+
+
+async def _run_program(shell: Shell, node: Simple, arguments: list[str], *, is_last: bool) -> int:
+    assigned = await _assignments(shell, node)
+    env = shell.variables.environment() | dict(assigned)
+    takes_over = is_last and not shell.traps
+    process = shell.process if takes_over else shell.process.child(tuple(arguments), env)
+    try:
+        saved = await redirect(shell, process, node.redirects)
+    except RedirectFault as fault:
+        if not takes_over:
+            launch.drop(process)
+        await shell.say(str(fault))
+        shell.status = 1
+        return await shell.check_errexit()
+    await _trace(shell, assigned, arguments)
+    main, status = await launch.find_main(shell, process, tuple(arguments))
+    if main is None:
+        if takes_over:
+            restore(process, saved)
+        else:
+            keep(saved)
+            launch.drop(process)
+        shell.status = status
+        return await shell.check_errexit()
+    if takes_over:
+        keep(saved)
+        process.become(tuple(arguments), env)
+        shell.status = await main(process)
+        return shell.status
+    keep(saved)
+    return await shell.finish_child(process, await process.run(main))

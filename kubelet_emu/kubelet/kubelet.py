@@ -92,7 +92,7 @@ class Kubelet:
             self._services = assemble(self, services)
             await services.start(self._follow_runtime)
             services.start_soon(self.services.pleg.relist_loop)
-            await self.services.pleg.newer_than("", float("-inf"))
+            await self.services.pleg.newer_than("", 0)
             services.start_soon(self._housekeeping)
             services.start_soon(self._collect_garbage)
             async with trio.open_nursery() as pods:
@@ -149,12 +149,7 @@ class Kubelet:
         deleting = pod.metadata.deletion_timestamp is not None
         if deleting and old.metadata.deletion_grace_period_seconds != pod.metadata.deletion_grace_period_seconds:
             worker.terminate(Termination(why="deleted"))
-        elif (
-            deleting
-            or old.spec != pod.spec
-            or old.metadata != pod.metadata
-            or (pod.spec.readiness_gates and old.status.conditions != pod.status.conditions)
-        ):
+        elif _differ_semantically(old, pod) or _gate_conditions(old) != _gate_conditions(pod):
             worker.wake()
 
     def _on_removed(self, worker: PodWorker | None) -> None:
@@ -264,9 +259,10 @@ class Kubelet:
             await self.services.killer.kill_pod(pod, observed, ORPHAN_GRACE_SECONDS)
         if not self.settings.keep_removed:
             await self.services.remover.remove_pod(pod, observed)
-        now = self.timebase.seconds()
-        self.services.pleg.request(observed.uid)
-        await self.services.pleg.newer_than(observed.uid, now)
+        pleg = self.services.pleg
+        last = pleg.last_look()
+        pleg.request(observed.uid)
+        await pleg.newer_than(observed.uid, last)
 
     def _forget(self, uid: str) -> None:
         del self._workers[uid]
@@ -285,6 +281,22 @@ class Kubelet:
             await trio.sleep(self.settings.timing.garbage_collection_seconds)
             for observed in self.services.pleg.known():
                 await self.services.remover.remove_dead(observed)
+
+
+def _differ_semantically(old: Pod, new: Pod) -> bool:
+    """Tell whether an update is news to a worker; the kubelet's own status writes are not (podsDifferSemantically)."""
+    return (
+        old.spec != new.spec
+        or old.metadata.labels != new.metadata.labels
+        or old.metadata.annotations != new.metadata.annotations
+        or old.metadata.deletion_timestamp != new.metadata.deletion_timestamp
+    )
+
+
+def _gate_conditions(pod: Pod) -> dict[str, str]:
+    """Return what the readiness gates of a pod say (kubelet v1.36 NeedToReconcilePodReadiness)."""
+    gates = {gate.condition_type for gate in pod.spec.readiness_gates}
+    return {c.type: c.status for c in pod.status.conditions if c.type in gates}
 
 
 def orphan_pod(observed: ObservedPod) -> Pod:

@@ -2,6 +2,7 @@
 
 Owns the pod cache. A relist lists sandboxes and containers, looks closer at the pods in which something changed, and
 wakes their workers; a wake carries no data. A worker may only decide from an entry that is newer than its last step.
+Looks are numbered, since at one instant of virtual time a clock can't tell what came first.
 The relist each second is the truth; runtime events and requests merely bring it forward, one pod at a time.
 Only the relist loop writes the cache. Source: kubelet v1.36 pkg/kubelet/pleg/generic.go, container/cache.go.
 """
@@ -34,11 +35,11 @@ Shape = tuple[tuple[str, str], ...]
 
 @frozen
 class CacheEntry:
-    """A pod as last seen, the listed states it was made from, and when (seconds of the timebase)."""
+    """A pod as last seen, the listed states it was made from, and the number of the look."""
 
     observed: ObservedPod
     shape: Shape
-    at: float
+    look: int
 
 
 @define(eq=False)
@@ -53,7 +54,8 @@ class PLEG:
     read_termination_message: Callable[[ContainerStatus], Awaitable[str]]
     log: FilteringBoundLogger
     _cache: dict[str, CacheEntry] = field(factory=dict, init=False)
-    _complete_at: float = field(default=float("-inf"), init=False)
+    _looks: int = field(default=0, init=False)
+    _complete_look: int = field(default=0, init=False)
     _requested: set[str] = field(factory=set, init=False)
     _wake: trio.Event = field(factory=trio.Event, init=False)
     _updated: trio.Event = field(factory=trio.Event, init=False)
@@ -79,14 +81,18 @@ class PLEG:
         """Drop a pod that is over for good."""
         self._cache.pop(uid, None)
 
-    async def newer_than(self, uid: str, at: float) -> ObservedPod:
-        """Wait until the pod was looked at after `at` (seconds of the timebase) and return it.
+    def last_look(self) -> int:
+        """Return the number of the look that began last; one with a higher number sees all that happened by now."""
+        return self._looks
+
+    async def newer_than(self, uid: str, look: int) -> ObservedPod:
+        """Wait until the pod was seen by a look with a higher number and return it.
 
         Cancellation leaves nothing behind. Source: kubelet v1.36 cache.GetNewerThan.
         """
         while True:
             entry = self._cache.get(uid)
-            if self._complete_at > at or (entry is not None and entry.at > at):
+            if self._complete_look > look or (entry is not None and entry.look > look):
                 return self.get(uid)
             if self.timing.relist_on_events:
                 self.request(uid)
@@ -109,14 +115,18 @@ class PLEG:
                     await self._relist_all()
                     next_at = trio.current_time() + self.timing.relist_seconds
                 else:
-                    await self._relist(sorted(requested), self.timebase.seconds())
+                    await self._relist(sorted(requested), self._begin())
             except CRIError as error:
                 self.log.warning("relist failed", error=str(error))
                 next_at = trio.current_time() + self.timing.relist_seconds
                 self._requested |= requested
 
+    def _begin(self) -> int:
+        self._looks += 1
+        return self._looks
+
     async def _relist_all(self) -> None:
-        started_at = self.timebase.seconds()
+        look = self._begin()
         sandboxes = await self.runtime.list_pod_sandboxes()
         containers = await self.runtime.list_containers()
         shapes = _shapes(sandboxes, containers)
@@ -125,18 +135,18 @@ class PLEG:
             for uid in sorted(shapes.keys() | self._cache.keys())
             if (entry := self._cache.get(uid)) is None or entry.shape != shapes.get(uid, ())
         ]
-        await self._relist(changed, started_at)
-        self._complete_at = max(self._complete_at, started_at)
+        await self._relist(changed, look)
+        self._complete_look = look
         self._tell_waiters()
 
-    async def _relist(self, uids: Iterable[str], started_at: float) -> None:
+    async def _relist(self, uids: Iterable[str], number: int) -> None:
         """Look at pods side by side, then take in what was seen in the order of their uids."""
         seen: dict[str, CacheEntry] = {}
         errors: list[CRIError] = []
 
         async def look(uid: str) -> None:
             try:
-                seen[uid] = await self._look(uid, started_at)
+                seen[uid] = await self._look(uid, number)
             except CRIError as error:
                 errors.append(error)
 
@@ -149,7 +159,7 @@ class PLEG:
         if errors:
             raise errors[0]
 
-    async def _look(self, uid: str, started_at: float) -> CacheEntry:
+    async def _look(self, uid: str, number: int) -> CacheEntry:
         """Inspect what one pod has (kubelet updateCache, GetPodStatus)."""
         listed_sandboxes = await self.runtime.list_pod_sandboxes(uid)
         listed = await self.runtime.list_containers(uid)
@@ -166,7 +176,7 @@ class PLEG:
             containers=tuple(status for status, _ in inspected),
             termination_messages={status.id: text for status, text in inspected if text},
         )
-        return CacheEntry(observed, _shapes(listed_sandboxes, listed).get(uid, ()), started_at)
+        return CacheEntry(observed, _shapes(listed_sandboxes, listed).get(uid, ()), number)
 
     async def _sandbox(self, listed: PodSandboxStatus) -> PodSandboxStatus | None:
         known = self._sandboxes.get(listed.id)
@@ -194,7 +204,7 @@ class PLEG:
     def _take_in(self, uid: str, entry: CacheEntry) -> None:
         old = self._cache.get(uid)
         if old is not None and old.observed == entry.observed:
-            self._cache[uid] = evolve(old, at=entry.at, shape=entry.shape)
+            self._cache[uid] = evolve(old, look=entry.look, shape=entry.shape)
             return
         self._cache[uid] = entry
         self._forget_removed(old.observed if old else None, entry.observed)

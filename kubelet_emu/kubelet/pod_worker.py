@@ -70,7 +70,7 @@ class PodWorker:
     _termination: Termination | None = field(default=None, init=False)
     _requested: trio.Event = field(factory=trio.Event, init=False)
     _grace_seconds: int = field(default=0, init=False)
-    _last_end: float = field(default=float("-inf"), init=False)
+    _last_look: int = field(default=0, init=False)
     _start_failures: dict[str, StartFailure] = field(factory=dict, init=False)
     _steps: int = field(default=0, init=False)
 
@@ -147,7 +147,7 @@ class PodWorker:
     async def _next_step(self) -> tuple[Pod, ObservedPod]:
         """Return what the next step works on: the pod as it is now, and a look at the runtime after the last step."""
         pod, self._wake = self.pod, trio.Event()
-        await self.services.pleg.newer_than(self.uid, self._last_end)
+        await self.services.pleg.newer_than(self.uid, self._last_look)
         await self.services.timebase.turn(Lane.WORKER, self.key)
         self._steps += 1
         return pod, self.services.pleg.get(self.uid)
@@ -174,17 +174,17 @@ class PodWorker:
         self._publish(pod, status)
         if status.phase in TERMINAL:
             self._record("terminal", None, ())
-            self._last_end = services.timebase.seconds()
+            self._last_look = services.pleg.last_look()
             return True, 0.0
         if not await self._mounted(pod):
-            self._last_end = services.timebase.seconds()
+            self._last_look = services.pleg.last_look()
             return False, timing.wait(timing.error_retry_seconds, self.rng)
         services.probes.add_pod(pod)
         actions = compute_pod_actions(sync)
         results = await services.containers.sync_pod(pod, actions, observed)
         self._remember(results)
         self._record("sync", actions, results)
-        self._last_end = services.timebase.seconds()
+        self._last_look = services.pleg.last_look()
         return False, self._after(results)
 
     def _after(self, results: tuple[SyncResult, ...]) -> float:
@@ -240,11 +240,11 @@ class PodWorker:
                 errors = ("detected running containers after a successful KillPod, CRI violation",)
             message = reasons.error_killing_pod("; ".join(errors))
             services.recorder.event(pod, None, reasons.WARNING, reasons.FAILED_KILL_POD, message)
-            self._last_end = services.timebase.seconds()
+            self._last_look = services.pleg.last_look()
             await trio.sleep(services.timing.wait(services.timing.error_retry_seconds, self.rng))
         services.statuses.containers_stopped(self.uid)
         self._publish(pod, self._final_status(pod, observed))
-        self._last_end = services.timebase.seconds()
+        self._last_look = services.pleg.last_look()
 
     async def _kill_round(self, pod: Pod, observed: ObservedPod) -> tuple[str, ...]:
         """Publish the status, quieten the probes of main containers and kill the pod once."""
@@ -260,9 +260,10 @@ class PodWorker:
         return errors
 
     async def _look_again(self) -> ObservedPod:
-        now = self.services.timebase.seconds()
-        self.services.pleg.request(self.uid)
-        return await self.services.pleg.newer_than(self.uid, now)
+        pleg = self.services.pleg
+        last = pleg.last_look()
+        pleg.request(self.uid)
+        return await pleg.newer_than(self.uid, last)
 
     async def _sync_terminated_pod(self) -> None:
         """Publish once more, take the volumes away, and say the last word (kubelet v1.36 SyncTerminatedPod)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import docker
@@ -21,7 +22,7 @@ from attrs import define, field
 
 from runtime.api import RuntimeUnavailableError
 from runtime.docker import errors
-from runtime.docker.http import EngineHTTP, unavailable
+from runtime.docker.http import EngineHTTP, connect, unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 MINIMUM_API = (1, 41)
 MAXIMUM_OPERATIONS = 4
 READ_THREADS = 8
+SIGNAL_THREADS = 8
 READ_TIMEOUT_SECONDS = 15.0
 WRITE_TIMEOUT_SECONDS = 120.0
 
@@ -56,7 +58,9 @@ class Bridge:
     operations: trio.CapacityLimiter = field(init=False)
     execs: trio.CapacityLimiter = field(init=False)
     _reads: trio.CapacityLimiter = field(init=False)
+    _signals: trio.CapacityLimiter = field(init=False)
     _idle: list[Client] = field(factory=list, init=False)
+    _pool: threading.Lock = field(factory=threading.Lock, init=False)
     _version: str = field(default="auto", init=False)
     _is_closed: bool = field(default=False, init=False)
 
@@ -66,9 +70,11 @@ class Bridge:
         self.operations = trio.CapacityLimiter(self.engine_operations or 1)
         self.execs = trio.CapacityLimiter(self.exec_operations)
         self._reads = trio.CapacityLimiter(READ_THREADS)
+        self._signals = trio.CapacityLimiter(SIGNAL_THREADS)
 
     async def open(self) -> dict[str, Any]:
         """Ask the engine for its version and size and return its `info`; RuntimeUnavailableError."""
+        await self._reach()
         version = await self.read(lambda client: client.version(api_version=False))
         served = str(version.get("ApiVersion", "0.0"))
         if tuple(int(part) for part in served.split(".")) < MINIMUM_API:
@@ -82,11 +88,21 @@ class Bridge:
             self.operations.total_tokens = max(1, min(int(info.get("NCPU") or 1), MAXIMUM_OPERATIONS))
         return info
 
+    async def _reach(self) -> None:
+        """Try a connection of our own first: the SDK leaves its socket open when it can't connect."""
+        try:
+            stream = await connect(self.endpoint)
+        except (OSError, trio.BrokenResourceError) as error:
+            raise unavailable(self.endpoint, _reason(error)) from error
+        await trio.aclose_forcefully(stream)
+
     def close(self) -> None:
         """Close the idle clients; those in use close themselves when their call ends."""
-        self._is_closed = True
-        while self._idle:
-            self._idle.pop().close()
+        with self._pool:
+            self._is_closed = True
+            idle, self._idle = self._idle, []
+        for client in idle:
+            client.close()
 
     async def read(self, call: Callable[[Client], _T], *, timeout_seconds: float = READ_TIMEOUT_SECONDS) -> _T:
         """Run a call that changes nothing; cancellation leaves it behind at once. Errors: CRIError kinds."""
@@ -101,7 +117,7 @@ class Bridge:
     async def urgent(self, call: Callable[[Client], _T], *, timeout_seconds: float = WRITE_TIMEOUT_SECONDS) -> _T:
         """Run a short write (a signal) past the queue of operations: a signal must not wait for starts."""
         run = functools.partial(self._run, call, timeout_seconds)
-        return await trio.to_thread.run_sync(run, limiter=self._reads)
+        return await trio.to_thread.run_sync(run, limiter=self._signals)
 
     def _run(self, call: Callable[[Client], _T], timeout_seconds: float) -> _T:
         """Run in a thread: take a client, call, translate the error, give the client back."""
@@ -123,17 +139,18 @@ class Bridge:
             raise unavailable(self.endpoint, _reason(error)) from error
 
     def _take(self) -> Client:
-        """Return an idle client, or a new one. Lists are safe to share between threads."""
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return self._new_client()
+        """Return an idle client, or a new one."""
+        with self._pool:
+            if self._idle:
+                return self._idle.pop()
+        return self._new_client()
 
     def _give_back(self, client: Client) -> None:
-        if self._is_closed:
-            client.close()
-        else:
-            self._idle.append(client)
+        with self._pool:
+            if not self._is_closed:
+                self._idle.append(client)
+                return
+        client.close()
 
     def _new_client(self) -> Client:
         """Return a client of the SDK; the version is asked for by the first one alone."""

@@ -200,7 +200,10 @@ def _outcome(state: JSON, failed_at: datetime) -> dict[str, Any]:
             outcome["pid"] = state.get("Pid") or None
         case ContainerState.EXITED:
             code = int(state.get("ExitCode", 0))
-            outcome |= {"finished_at": parse_time(state.get("FinishedAt")), "exit_code": code}
+            finished_at = parse_time(state.get("FinishedAt"))
+            outcome |= {"finished_at": finished_at, "exit_code": code}
+            if finished_at and outcome["started_at"] and finished_at < outcome["started_at"]:
+                outcome["started_at"] = finished_at  # the engine notes a start after it, a short life's end before
             outcome["reason"] = "OOMKilled" if state.get("OOMKilled") else "Error" if code else "Completed"
             outcome["message"] = state.get("Error", "")
         case _:

@@ -60,7 +60,7 @@ class Dialer:
         """Connect to a TCP port of a pod; OSError when nothing listens. Cancellation gives up at once."""
         address = sandbox.ip or "127.0.0.1"
         if await self._goes_direct(sandbox):
-            return await _connect(address, port)
+            return await connect_directly(address, port)
         return await self._relay(sandbox, address, port)
 
     async def _goes_direct(self, sandbox: PodSandboxStatus) -> bool:
@@ -82,7 +82,7 @@ class Dialer:
         async with stream:
             with trio.move_on_after(PROBE_SECONDS):
                 try:
-                    connection = await _connect(address, port)
+                    connection = await connect_directly(address, port)
                 except OSError:
                     return False
                 async with connection:
@@ -147,7 +147,7 @@ class Dialer:
         return carrier
 
 
-async def _connect(address: str, port: int) -> trio.SocketStream:
+async def connect_directly(address: str, port: int) -> trio.SocketStream:
     """Open one TCP connection; OSError with the system's own number."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     connection = trio.socket.socket(family, socket.SOCK_STREAM)

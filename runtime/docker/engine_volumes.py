@@ -139,7 +139,8 @@ class EngineStore:
         if tuple(map(int, self.bridge.http.api_version.split("."))) >= (1, 45):
             return {"Type": "volume", "Source": name, "VolumeOptions": {"NoCopy": True, "Subpath": sub_path}}
         inspected = await self.bridge.read(lambda client: client.inspect_volume(name))
-        return {"Type": "bind", "Source": f"{inspected['Mountpoint']}/{sub_path}"}
+        source = f"{inspected['Mountpoint']}/{sub_path}"
+        return {"Type": "bind", "Source": source, "BindOptions": {"Propagation": "rslave"}}  # all it accepts there
 
     async def _has(self, name: str, path: str) -> bool:
         try:
@@ -184,5 +185,6 @@ def read_file(client: Any, name: str, path: str) -> bytes:  # noqa: ANN401 - the
 
 def _stat(client: Any, name: str, path: str) -> None:  # noqa: ANN401 - the SDK's client
     """Raise unless there is something under a path of a container."""
-    response = client._head(client._url("/containers/{0}/archive", name), params={"path": path})  # noqa: SLF001
+    url = client._url("/containers/{0}/archive", name)  # noqa: SLF001
+    response = client.head(url, params={"path": path}, timeout=client.timeout)
     client._raise_for_status(response)  # noqa: SLF001

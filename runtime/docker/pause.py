@@ -31,9 +31,12 @@ class PauseImages:
     _lock: trio.Lock = field(factory=trio.Lock, init=False)
 
     async def sandbox_image(self) -> str:
-        """Return the id of the image that sandboxes run; CRIError when a named one is not there."""
+        """Return the id of the image that sandboxes run; CRIError when a named one is not there.
+
+        It is looked up each time: another session that ends may have removed our own image meanwhile.
+        """
         async with self._lock:
-            if self._sandbox_image is None:
+            if self._sandbox_image is None or await self._id_of(self._sandbox_image) is None:
                 self._sandbox_image = await self._find()
             return self._sandbox_image
 

@@ -38,9 +38,9 @@ class Sandboxes:
     async def run(self, config: PodSandboxConfig) -> SandboxID:
         """Create and start a sandbox; one of this name and attempt that runs is adopted."""
         name_with = functools.partial(naming.sandbox_name, config.metadata)
-        image = await self.pause.sandbox_image()
         while True:
             tried = self._oom_score_adj
+            image = await self.pause.sandbox_image()
             body = bodies.sandbox_body(config, image, self.own_labels, oom_score_adj=tried)
             sandbox_id = await self.maker.create(name_with, body)
             try:

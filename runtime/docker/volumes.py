@@ -156,7 +156,7 @@ class Volumes:
         body = await self._source(mount)
         body |= {"Target": mount.container_path, "ReadOnly": mount.readonly}
         if body["Type"] == "bind":
-            options: dict[str, Any] = {"Propagation": _PROPAGATION.get(mount.propagation, "rprivate")}
+            options = {"Propagation": _PROPAGATION.get(mount.propagation, "rprivate"), **body.get("BindOptions", {})}
             if mount.readonly and self._api_version() >= (1, 44):
                 options["ReadOnlyNonRecursive"] = True
             body["BindOptions"] = options

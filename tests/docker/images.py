@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
+import struct
 import subprocess
 import tarfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from docker import APIClient
 
 REPOSITORY = "127.0.0.1:5000/kemu"
 BUSYBOX = f"{REPOSITORY}/busybox:1"
@@ -17,9 +22,16 @@ BUSYBOX_2 = f"{REPOSITORY}/busybox:2"
 def busybox_path() -> Path:
     """Return this machine's static busybox."""
     found = shutil.which("busybox")
-    if found is None:
+    if found is None or not _is_static(Path(found)):
         raise RuntimeError("tests on a Docker engine need a static busybox (Debian: busybox-static)")
     return Path(found).resolve()
+
+
+def _is_static(program: Path) -> bool:
+    """Tell whether an ELF file asks for no loader (program header type 3)."""
+    data = program.read_bytes()[:4096]
+    offset, size, count = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
+    return all(struct.unpack_from("<I", data, offset + n * size)[0] != 3 for n in range(count))
 
 
 def root_file_system(*, extra: dict[str, bytes] | None = None) -> bytes:
@@ -41,7 +53,7 @@ def root_file_system(*, extra: dict[str, bytes] | None = None) -> bytes:
     return out.getvalue()
 
 
-def _add(  # noqa: PLR0913 - the fields of an archive's entry
+def _add(
     archive: tarfile.TarFile,
     name: str,
     *,
@@ -55,7 +67,9 @@ def _add(  # noqa: PLR0913 - the fields of an archive's entry
     archive.addfile(entry, io.BytesIO(data))
 
 
-def make_image(client: Any, name: str, *, extra: dict[str, bytes] | None = None, changes: tuple[str, ...] = ()) -> str:  # noqa: ANN401
+def make_image(
+    client: APIClient, name: str, *, extra: dict[str, bytes] | None = None, changes: tuple[str, ...] = ()
+) -> str:
     """Import an image under a name and return its id. `changes` are Dockerfile lines."""
     repository, _, tag = name.rpartition(":")
     all_changes = ["ENV PATH=/bin", 'CMD ["/bin/sh"]', *changes]
@@ -63,20 +77,26 @@ def make_image(client: Any, name: str, *, extra: dict[str, bytes] | None = None,
     return str(client.inspect_image(name)["Id"])
 
 
-def ensure_busybox(client: Any) -> None:  # noqa: ANN401
+def ensure_busybox(client: APIClient) -> None:
     """Make the two busybox images where they are missing; the second differs from the first by one file."""
     for name, extra in ((BUSYBOX, {"etc/kemu-image": b"1\n"}), (BUSYBOX_2, {"etc/kemu-image": b"2\n"})):
         if not client.images(name=name):
             make_image(client, name, extra=extra)
 
 
-def make_big_image(client: Any, name: str, megabytes: int) -> str:  # noqa: ANN401
+def make_big_image(client: APIClient, name: str, megabytes: int) -> str:
     """Make an image with some megabytes that don't compress, to be pulled slowly."""
-    import os  # noqa: PLC0415
-
     return make_image(client, name, extra={"var/ballast": os.urandom(megabytes << 20)})
 
 
-def list_images(client: Any) -> list[tuple[str, tuple[str, ...]]]:  # noqa: ANN401
-    """Return what `docker images -a` shows, to be compared before and after."""
-    return sorted((item["Id"], tuple(sorted(item["RepoTags"] or ()))) for item in client.images(all=True))
+def list_images(client: APIClient) -> list[tuple[str, tuple[str, ...]]]:
+    """Return what `docker images -a` shows, to be compared before and after.
+
+    Our helper's image and those that tests push are left out: other tests run beside.
+    """
+    shown = [
+        (item["Id"], tuple(sorted(item["RepoTags"] or ())))
+        for item in client.images(all=True)
+        if "kubelet-emu/helper" not in (item["Labels"] or {})
+    ]
+    return sorted(one for one in shown if not any("kemu/test-" in tag or "kemu-test" in tag for tag in one[1]))

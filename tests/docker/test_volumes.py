@@ -1,0 +1,130 @@
+"""Volumes on a real engine, in folders and inside the engine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from conftest import PodMaker, new_instance, sandbox_config
+
+from runtime.api import CRIError, Mount, NotFoundError, VolumeConfig, VolumeFile, VolumeHandle
+from runtime.docker import DockerRuntime
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from docker import APIClient
+
+    from runtime.api import ImageID
+
+pytestmark = pytest.mark.docker
+
+
+@pytest.fixture(params=["folder", "engine"])
+async def pod(
+    request: pytest.FixtureRequest, engine: APIClient, busybox: ImageID, tmp_path: Path
+) -> AsyncIterator[PodMaker]:
+    """Give a pod of a runtime with each kind of volumes."""
+    root = tmp_path if request.param == "folder" else None
+    async with DockerRuntime(new_instance(), root=root) as runtime:
+        config = sandbox_config()
+        yield PodMaker(runtime, busybox, config, await runtime.run_pod_sandbox(config))
+        await runtime.remove_all()
+    assert not root or os.listdir(root / "instances") == []  # noqa: PTH208 - the names alone
+
+
+async def volume(pod: PodMaker, name: str = "v", **changes: object) -> VolumeHandle:
+    """Make a volume of the pod."""
+    return await pod.runtime.create_volume(VolumeConfig(pod_uid=pod.config.metadata.uid, name=name, **changes))
+
+
+@pytest.mark.parametrize("medium", ["", "Memory"])
+async def test_what_is_written_is_what_containers_see_and_back(pod: PodMaker, medium: str) -> None:
+    handle = await volume(pod, medium=medium, mode=0o1777)
+    assert await volume(pod, medium=medium, mode=0o1777) == handle
+    tree = {
+        "plain": VolumeFile(data=b"text\n", mode=0o640, uid=12, gid=34),
+        "deep/er/file": VolumeFile(data=b"deep\n"),
+        "link": VolumeFile(target="deep/er/file"),
+    }
+    await pod.runtime.write_volume(handle, tree)
+    script = "cd /v; stat -c '%a %u %g %n' . plain; cat plain link; echo from-inside > new; stat -f -c %T ."
+    lines = await pod.log_of(await pod.start("a", script, mounts=(Mount(container_path="/v", volume=handle),)))
+    assert lines[:4] == ["1777 0 0 .", "640 12 34 plain", "text", "deep"]
+    assert (lines[4] == "tmpfs") == (medium == "Memory")
+    assert await pod.runtime.read_volume(handle, "new", last_bytes=7) == b"inside\n"
+    assert await pod.runtime.read_volume(handle, "none", last_bytes=7) == b""
+    assert await pod.runtime.read_volume(handle, "deep", last_bytes=7) == b""
+    await pod.runtime.write_volume(handle, {"plain": VolumeFile(data=b"new text\n")})
+    assert await pod.runtime.read_volume(handle, "plain", last_bytes=100) == b"new text\n"
+    assert await pod.runtime.read_volume(handle, "deep/er/file", last_bytes=100) == b"deep\n"
+    config = VolumeConfig(pod_uid=pod.config.metadata.uid, name="v", medium=medium, mode=0o1777)
+    assert await pod.runtime.list_volumes() == ((handle, config),)
+
+
+async def test_memory_has_its_limit_and_outlives_containers(pod: PodMaker) -> None:
+    handle = await volume(pod, medium="Memory", size_limit_bytes=1 << 20)
+    mounts = (Mount(container_path="/v", volume=handle),)
+    script = "echo kept > /v/kept; dd if=/dev/zero of=/v/big bs=1M count=2 2>/dev/null || echo full"
+    assert await pod.log_of(await pod.start("a", script, mounts=mounts)) == ["full"]
+    assert await pod.log_of(await pod.start("b", "cat /v/kept", mounts=mounts)) == ["kept"]
+
+
+async def test_sub_paths_name_folders_and_files(pod: PodMaker) -> None:
+    handle = await volume(pod)
+    await pod.runtime.write_volume(handle, {"dir/a": VolumeFile(data=b"A\n"), "one": VolumeFile(data=b"1\n")})
+    mounts = (
+        Mount(container_path="/d", volume=handle, sub_path="dir", readonly=True),
+        Mount(container_path="/dev/termination-log", volume=handle, sub_path="one"),
+        Mount(container_path="/n", volume=handle, sub_path="new/deep"),
+    )
+    script = "cat /d/a; touch /d/x 2>/dev/null || echo ro; echo last words > /dev/termination-log; echo n > /n/n"
+    lines = await pod.log_of(await pod.start("a", script, mounts=mounts))
+    assert (lines[0], lines[-1]) == ("A", "ro")
+    assert await pod.runtime.read_volume(handle, "one", last_bytes=6) == b"words\n"
+    assert await pod.runtime.read_volume(handle, "new/deep/n", last_bytes=6) == b"n\n"
+
+
+async def test_a_planted_link_does_not_lead_out(pod: PodMaker, tmp_path: Path) -> None:
+    handle = await volume(pod)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("secret")
+    script = f"ln -s {outside} /v/out; ln -s {outside}/secret /v/file"
+    await pod.log_of(await pod.start("a", script, mounts=(Mount(container_path="/v", volume=handle),)))
+    assert await pod.runtime.read_volume(handle, "file", last_bytes=10) == b""
+    assert await pod.runtime.read_volume(handle, "out/secret", last_bytes=10) == b""
+    with contextlib.suppress(CRIError):
+        await pod.runtime.write_volume(handle, {"out/x": VolumeFile(data=b"x")})
+    assert os.listdir(outside) == ["secret"]  # noqa: PTH208 - the names alone
+
+
+async def test_a_sub_path_that_leads_out_is_refused(folder_runtime: DockerRuntime, busybox: ImageID) -> None:
+    config = sandbox_config()
+    pod = PodMaker(folder_runtime, busybox, config, await folder_runtime.run_pod_sandbox(config))
+    handle = await volume(pod)
+    await pod.runtime.write_volume(handle, {"out": VolumeFile(target="/etc")})
+    with pytest.raises(CRIError, match=r"subPath 'out/passwd' leads out of volume"):
+        await pod.create("a", "", mounts=(Mount(container_path="/x", volume=handle, sub_path="out/passwd"),))
+
+
+async def test_host_folders_are_mounted_read_only_when_asked(pod: PodMaker, tmp_path: Path) -> None:
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / "file").write_text("given\n")
+    mount = Mount(container_path="/h", host_path=str(tmp_path / "given"), readonly=True)
+    lines = await pod.log_of(await pod.start("a", "cat /h/file; touch /h/x 2>/dev/null || echo ro", mounts=(mount,)))
+    assert (lines[0], lines[-1]) == ("given", "ro")
+
+
+async def test_removing_is_complete_and_repeatable(pod: PodMaker) -> None:
+    for medium in ("", "Memory"):
+        handle = await volume(pod, medium=medium)
+        await pod.runtime.write_volume(handle, {"a/b": VolumeFile(data=b"x")})
+        await pod.runtime.remove_volume(handle)
+        await pod.runtime.remove_volume(handle)
+        with pytest.raises(NotFoundError):
+            await pod.runtime.write_volume(handle, {"a": VolumeFile()})
+    assert await pod.runtime.list_volumes() == ()

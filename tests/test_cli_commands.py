@@ -76,7 +76,7 @@ def test_every_command_has_help(name: str) -> None:
 
 
 def test_validate_says_everything_at_once(tmp_path: Path) -> None:
-    (tmp_path / "bad.yaml").write_text(POD.replace("image: a", "imag: a, nam: b"))
+    (tmp_path / "bad.yaml").write_text(POD.replace("image: a", "image: a, nam: b, comand: []"))
     done = call("validate", str(tmp_path / "bad.yaml"))
     assert done.returncode == 1
     assert done.stdout.count(": error: ") == 2

@@ -267,12 +267,12 @@ async def test_what_happens_after_the_end_changes_no_fact(autojump_clock: MockCl
     assert bench.reasons() == []
 
 
-async def test_a_pod_that_stays_in_the_api_is_waited_for_in_vain_for_two_seconds(autojump_clock: MockClock) -> None:
+async def test_a_pod_that_stays_in_the_api_is_waited_for_in_vain_for_five_seconds(autojump_clock: MockClock) -> None:
     bench = Bench.make(timeout=4.0)
     emit = bench.node.emit
     bench.node.emit = lambda record: None if isinstance(record, DeletedRecord) else emit(record)
     await bench.run()
-    assert bench.node.calls[-1] == "remove @7"
+    assert bench.node.calls[-1] == "remove @10"
 
 
 async def test_a_failing_node_is_not_hidden(autojump_clock: MockClock) -> None:

@@ -89,9 +89,10 @@ def execute(
 def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
     """Read what the user names; None when something of it is wrong, which is then said."""
     seed = random.SystemRandom().randrange(MAX_SEED) if options.seed is None else options.seed
-    inputs = read_inputs(options, random.Random(f"{seed}/names"))  # noqa: S311 - names, not secrets
-    show_problems(inputs, streams.err)
     configuration = _read_configuration(options, streams)
+    features = _features(options, configuration or KubeletConfiguration())
+    inputs = read_inputs(options, features, random.Random(f"{seed}/names"))  # noqa: S311 - names, not secrets
+    show_problems(inputs, streams.err)
     if inputs.has_errors or configuration is None:
         return None
     if not inputs.runnables:
@@ -101,7 +102,7 @@ def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
         options=options,
         inputs=inputs,
         configuration=configuration,
-        features=_features(options, configuration),
+        features=features,
         instance=Instance(root=root, id=new_instance_id()),
         seed=seed,
     )

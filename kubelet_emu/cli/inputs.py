@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, cast
 from attrs import evolve, field, frozen
 
 from kubelet_emu.manifests import format_problem, load
-from kubelet_emu.manifests.defaults import set_defaults
+from kubelet_emu.manifests.not_emulated import not_emulated
 from kubelet_emu.manifests.safety import SafetyPolicy, check_safety
-from kubelet_emu.manifests.workloads import expand
+from kubelet_emu.manifests.validation import validate
+from kubelet_emu.manifests.validation.objects import prepare
+from kubelet_emu.manifests.workloads import expand, random_uid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
     from kubelet_emu.api.batch_v1 import Job
     from kubelet_emu.api.v1 import ConfigMap, Pod, Secret
     from kubelet_emu.cli.options import RunOptions
-    from kubelet_emu.manifests import Loaded, Problem
+    from kubelet_emu.config.features import FeatureGates
+    from kubelet_emu.manifests import Loaded, LoadResult, Problem
+    from kubelet_emu.manifests.workloads import Expansion
 
 
 @frozen(kw_only=True)
@@ -38,17 +42,26 @@ class Inputs:
         return any(problem.severity == "error" for problem in self.problems)
 
 
-def read_inputs(options: RunOptions, rng: Random) -> Inputs:
+def read_inputs(options: RunOptions, gates: FeatureGates, rng: Random) -> Inputs:
     """Read, sort, default and check the manifests; never raises for what they contain."""
     result = load(options.manifests, strict=options.strict)
     expansion = expand([loaded for loaded in result.objects if loaded.is_whole], rng)
     refusals = [p for r in expansion.runnables for p in check_safety(r, _policy(options.safety, r.loaded))]
     return Inputs(
-        stored=tuple(cast("ConfigMap | Secret", set_defaults(r.object)) for r in expansion.stored),
-        runnables=tuple(cast("Pod | Job", set_defaults(r.object)) for r in expansion.runnables),
-        problems=(*result.problems, *expansion.problems, *refusals),
+        stored=tuple(cast("ConfigMap | Secret", prepare(r.object, gates)) for r in expansion.stored),
+        runnables=tuple(
+            cast("Pod | Job", prepare(r.object, gates, job_uid=random_uid(rng))) for r in expansion.runnables
+        ),
+        problems=(*find_problems(result, expansion, gates), *refusals),
         sources=result.sources,
     )
+
+
+def find_problems(result: LoadResult, expansion: Expansion, gates: FeatureGates) -> tuple[Problem, ...]:
+    """Return everything that is wrong or doubtful in manifests, each once."""
+    ignored = [problem for loaded in result.objects for problem in not_emulated(loaded)]
+    problems = (*result.problems, *validate(result.objects, gates), *expansion.problems, *ignored)
+    return tuple(dict.fromkeys(problems))
 
 
 def _policy(policy: SafetyPolicy, loaded: Loaded) -> SafetyPolicy:

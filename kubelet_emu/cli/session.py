@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SILENCE_SECONDS = 5.0
-GONE_SECONDS = 2.0
+GONE_SECONDS = 5.0
 
 
 class Emulator(Protocol):
@@ -132,10 +132,14 @@ class Session:
             emulator.delete_all(self.grace_period)
         await self._until(self._have_ended)
         with trio.move_on_after(GONE_SECONDS):
-            await self._until(lambda: all(pod.is_deleted for pod in self.facts.pods.values()))
+            await self._until(self._are_gone)
 
     def _have_ended(self) -> bool:
         return all(pod.is_terminal for pod in self.facts.pods.values())
+
+    def _are_gone(self) -> bool:
+        """Tell whether the pods are gone from the API and from the runtime: a delete with grace 0 doesn't wait."""
+        return all(pod.is_deleted for pod in self.facts.pods.values()) and not self.left()
 
     def _is_finished(self) -> bool:
         """Tell whether every pod has ended and every Job that somebody controls has its verdict."""

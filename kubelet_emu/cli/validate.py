@@ -24,12 +24,14 @@ def command(manifests: tuple[str, ...], output: str, strict: bool) -> None:  # n
 
     Exit status: 1 when there is an error, else 0.
     """
+    from kubelet_emu.cli.inputs import find_problems
+    from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests import format_problem, load
     from kubelet_emu.manifests.workloads import expand
 
     result = load(manifests, strict=strict)
     expansion = expand([loaded for loaded in result.objects if loaded.is_whole], random.Random(0))  # noqa: S311 - names
-    problems = (*result.problems, *expansion.problems)
+    problems = find_problems(result, expansion, FeatureGates())
     if output == "json":
         click.echo(as_json(problems))
     else:

@@ -7,6 +7,8 @@ Differs: the archive calls replace files one by one, not by a rename.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import io
 import json
 import tarfile
@@ -14,6 +16,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import trio
 from attrs import define
 
 from runtime.api import NotFoundError, VolumeConfig
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from runtime.docker.pause import PauseImages
 
 MOUNT_POINT = "v"
+REMOVAL_LOOK_SECONDS = 0.02
 
 
 @define(eq=False)
@@ -82,14 +86,36 @@ class EngineStore:
             "HostConfig": {"Mounts": [mount], "NetworkMode": "host", "LogConfig": {"Type": "none", "Config": {}}},
         }
 
-    async def write(self, handle: str, tree: Mapping[str, VolumeFile]) -> None:
-        """Put files into the volume; NotFoundError when there is no such volume."""
+    async def write(self, handle: str, tree: Mapping[str, VolumeFile], remove: tuple[str, ...] = ()) -> None:
+        """Put files into the volume, then remove paths; NotFoundError when there is no such volume."""
         folders: dict[str, None] = {}
         for path in tree:
             for parent in reversed(PurePosixPath(path).parents[:-1]):
                 folders.setdefault(str(parent))
         entries = [_entry(folder, tarfile.DIRTYPE, 0o755) for folder in folders]
         await self._put(self.name(handle), f"/{MOUNT_POINT}", [*entries, *map(_file_entry, tree.items())])
+        if remove:
+            await self._remove_paths(self.name(handle), remove)
+
+    async def _remove_paths(self, name: str, paths: tuple[str, ...]) -> None:
+        """Remove files, and folders with their content, by our helper in a container of its own."""
+        found: list[str] = []
+        for path in paths:
+            with contextlib.suppress(NotFoundError):
+                content = functools.partial(_content_of, name, f"/{MOUNT_POINT}/{path}")
+                found += [str(PurePosixPath(path).parent / inside) for inside in await self.bridge.read(content)]
+        body = await self._body(name) | {"Cmd": ["d", *(f"/{MOUNT_POINT}/{path}" for path in reversed(found))]}
+        remover = await self.bridge.write(lambda client: client.create_container_from_config(body)["Id"])
+        try:
+            await self.bridge.write(lambda client: client.start(remover))
+            while True:
+                inspected = await self.bridge.read(lambda client: client.inspect_container(remover))
+                if not inspected["State"]["Running"]:
+                    break
+                await trio.sleep(REMOVAL_LOOK_SECONDS)
+        finally:
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + 5):
+                await self.maker.remove(remover)
 
     async def _put(self, name: str, path: str, entries: list[tuple[tarfile.TarInfo, bytes]]) -> None:
         out = io.BytesIO()
@@ -181,6 +207,13 @@ def read_file(client: Any, name: str, path: str) -> bytes:  # noqa: ANN401 - the
         entry = archive.next()
         stream = archive.extractfile(entry) if entry is not None and entry.isreg() else None
         return stream.read() if stream else b""
+
+
+def _content_of(name: str, path: str, client: Any) -> list[str]:  # noqa: ANN401 - the SDK's client
+    """Return a path of a container and all that is below it, parents first."""
+    chunks, _ = client.get_archive(name, path)
+    with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
+        return [entry.name.rstrip("/") for entry in archive.getmembers()]
 
 
 def _stat(client: Any, name: str, path: str) -> None:  # noqa: ANN401 - the SDK's client

@@ -70,12 +70,14 @@ class FolderStore:
         folder.data.chmod(config.mode)
         folder.config_file.write_text(json.dumps(attrs.asdict(config)))
 
-    def write(self, handle: str, tree: Mapping[str, VolumeFile]) -> None:
-        """Put each file in place by a rename; NotFoundError when there is no such volume."""
+    def write(self, handle: str, tree: Mapping[str, VolumeFile], remove: tuple[str, ...] = ()) -> None:
+        """Put each file in place by a rename, then remove paths; NotFoundError when there is no such volume."""
         root = self._open_data(handle)
         try:
             for path, file in tree.items():
                 _write_file(root, PurePosixPath(path), file)
+            for path in remove:
+                _remove_path(root, PurePosixPath(path))
         except OSError as error:
             raise CRIError(f"volume {handle!r} can't be written: {error}") from error
         finally:
@@ -194,6 +196,23 @@ def _write_data(parent: int, name: str, file: VolumeFile) -> None:
         stream.write(file.data)
         os.fchown(descriptor, -1 if file.uid is None else file.uid, -1 if file.gid is None else file.gid)
         os.fchmod(descriptor, file.mode)
+
+
+def _remove_path(root: int, path: PurePosixPath) -> None:
+    """Remove a file, a link, or a folder with its content; what is gone is fine."""
+    try:
+        parent = _walk(root, path.parent, create=False)
+    except FileNotFoundError:
+        return
+    try:
+        if stat.S_ISDIR(os.stat(path.name, dir_fd=parent, follow_symlinks=False).st_mode):
+            shutil.rmtree(path.name, dir_fd=parent)
+        else:
+            os.unlink(path.name, dir_fd=parent)
+    except FileNotFoundError:
+        return
+    finally:
+        os.close(parent)
 
 
 def _unlink(parent: int, name: str) -> None:

@@ -58,12 +58,17 @@ if TYPE_CHECKING:
         PodSandboxConfig,
         PodSandboxStatus,
         PullProgress,
+        Runtime,
         RuntimeEvent,
         SandboxID,
         VolumeConfig,
         VolumeFile,
         VolumeHandle,
     )
+
+    def _is_a_runtime(checked: DockerRuntime) -> Runtime:
+        """Let the type checker compare the two."""
+        return checked
 
 
 def _ignore(_note: str) -> None:
@@ -305,9 +310,11 @@ class DockerRuntime:
         """Make an empty directory, or return the one that exists for this pod and name."""
         return await self._volumes.create(config)
 
-    async def write_volume(self, handle: VolumeHandle, tree: Mapping[str, VolumeFile]) -> None:
-        """Put a tree into the volume, file by file; paths not in it stay."""
-        await self._volumes.write(handle, tree)
+    async def write_volume(
+        self, handle: VolumeHandle, tree: Mapping[str, VolumeFile], *, remove: tuple[str, ...] = ()
+    ) -> None:
+        """Put a tree into the volume, file by file, then remove the paths of `remove`; other paths stay."""
+        await self._volumes.write(handle, tree, remove)
 
     async def read_volume(self, handle: VolumeHandle, path: str, *, last_bytes: int) -> bytes:
         """Return the end of one file; empty when there is none."""

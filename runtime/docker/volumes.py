@@ -118,13 +118,13 @@ class Volumes:
             await self.engine.create(config, handle)
         return handle
 
-    async def write(self, handle: VolumeHandle, tree: Mapping[str, VolumeFile]) -> None:
-        """Put files into a volume."""
+    async def write(self, handle: VolumeHandle, tree: Mapping[str, VolumeFile], remove: tuple[str, ...]) -> None:
+        """Put files into a volume, then remove paths."""
         folders = await self.folders()
         if folders is not None:
-            await trio.to_thread.run_sync(folders.write, handle, tree)
+            await trio.to_thread.run_sync(folders.write, handle, tree, remove)
         else:
-            await self.engine.write(handle, tree)
+            await self.engine.write(handle, tree, remove)
 
     async def read(self, handle: VolumeHandle, path: str, last_bytes: int) -> bytes:
         """Return the end of one file; empty when there is none."""

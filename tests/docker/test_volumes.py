@@ -61,6 +61,9 @@ async def test_what_is_written_is_what_containers_see_and_back(pod: PodMaker, me
     await pod.runtime.write_volume(handle, {"plain": VolumeFile(data=b"new text\n")})
     assert await pod.runtime.read_volume(handle, "plain", last_bytes=100) == b"new text\n"
     assert await pod.runtime.read_volume(handle, "deep/er/file", last_bytes=100) == b"deep\n"
+    await pod.runtime.write_volume(handle, {"last": VolumeFile()}, remove=("deep", "link", "none/at/all"))
+    left = await pod.start("b", "ls /v", mounts=(Mount(container_path="/v", volume=handle),))
+    assert await pod.log_of(left) == ["last", "new", "plain"]
     config = VolumeConfig(pod_uid=pod.config.metadata.uid, name="v", medium=medium, mode=0o1777)
     assert await pod.runtime.list_volumes() == ((handle, config),)
 

@@ -3,6 +3,7 @@
 //   /pause          reap orphans, end with 0 on TERM or INT
 //   /pause r        read a sockaddr (28 bytes) from stdin, connect, write the errno as one byte, then copy both ways
 //   /pause l        read a sockaddr (28 bytes) from stdin, listen on it, write the errno as one byte, accept once, end
+//   /pause d P...   remove each path, an empty folder too, and end
     .globl _start
 _start:
     ldr     x0, [sp]
@@ -38,6 +39,8 @@ wait:
 command:
     ldr     x19, [sp, #16]              // argv[1]
     ldrb    w19, [x19]
+    cmp     w19, #'d'
+    b.eq    remove
     sub     sp, sp, #32768
     mov     x20, sp                     // buffer
     mov     x21, #0                     // bytes of the address so far
@@ -97,6 +100,27 @@ answer:
     svc     #0
     mov     x0, #0
     b       leave
+
+remove:
+    add     x20, sp, #24                // argv[2]
+next:
+    ldr     x1, [x20]
+    mov     x0, #0
+    cbz     x1, leave
+    mov     x8, #35                     // unlinkat(AT_FDCWD, path, 0)
+    mov     x0, #-100
+    mov     x2, #0
+    svc     #0
+    cmp     x0, #0
+    b.ge    removed
+    mov     x8, #35                     // unlinkat(AT_FDCWD, path, AT_REMOVEDIR)
+    mov     x0, #-100
+    ldr     x1, [x20]
+    mov     x2, #0x200
+    svc     #0
+removed:
+    add     x20, x20, #8
+    b       next
 
 relay:
     mov     x8, #220                    // clone(SIGCHLD): the child carries stdin to the socket

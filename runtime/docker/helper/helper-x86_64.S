@@ -3,6 +3,7 @@
 #   /pause          reap orphans, end with 0 on TERM or INT
 #   /pause r        read a sockaddr (28 bytes) from stdin, connect, write the errno as one byte, then copy both ways
 #   /pause l        read a sockaddr (28 bytes) from stdin, listen on it, write the errno as one byte, accept once, end
+#   /pause d P...   remove each path, an empty folder too, and end
     .intel_syntax noprefix
     .globl _start
 _start:
@@ -36,6 +37,8 @@ wait:
 command:
     mov     rbx, [rsp + 16]             # argv[1]
     mov     bl, [rbx]
+    cmp     bl, 'd'
+    je      remove
     sub     rsp, 32768
     mov     r12, rsp                    # buffer
     xor     r13d, r13d                  # bytes of the address so far
@@ -97,6 +100,28 @@ answer:
     syscall
     xor     edi, edi
     jmp     leave
+
+remove:
+    lea     r12, [rsp + 24]             # argv[2]
+next:
+    mov     rsi, [r12]
+    xor     edi, edi
+    test    rsi, rsi
+    jz      leave
+    mov     eax, 263                    # unlinkat(AT_FDCWD, path, 0)
+    mov     edi, -100
+    xor     edx, edx
+    syscall
+    test    eax, eax
+    jns     removed
+    mov     eax, 263                    # unlinkat(AT_FDCWD, path, AT_REMOVEDIR)
+    mov     edi, -100
+    mov     rsi, [r12]
+    mov     edx, 0x200
+    syscall
+removed:
+    add     r12, 8
+    jmp     next
 
 relay:
     mov     eax, 56                     # clone(SIGCHLD): the child carries stdin to the socket

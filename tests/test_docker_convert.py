@@ -1,0 +1,399 @@
+"""What a Docker engine says and is told, as values: no engine is needed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from runtime.api import (
+    ContainerConfig,
+    ContainerMetadata,
+    ContainerState,
+    CRIError,
+    ImageID,
+    ImageNotFoundError,
+    ImagePullError,
+    LinuxContainerResources,
+    LinuxSecurityContext,
+    NamespaceMode,
+    NamespaceOptions,
+    NotFoundError,
+    PodSandboxConfig,
+    PodSandboxMetadata,
+    PodSandboxState,
+    PortMapping,
+    RegistryUnavailableError,
+    RuntimeEventType,
+    SandboxID,
+    SeccompProfile,
+)
+from runtime.docker import bodies, convert, errors, helper, naming
+from runtime.docker.events import signal_name, to_runtime_event
+from runtime.docker.frames import Demultiplexer, LineAssembler
+from runtime.docker.images import PullState, split_reference
+
+ZERO = "0001-01-01T00:00:00Z"
+STARTED, FINISHED = "2026-12-02T04:00:01.123456789Z", "2026-12-02T04:00:02.5Z"
+
+
+def inspected(name: str = "/k8s_a_pod_ns_uid_3", **state: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    """Return a container's inspect."""
+    base = {"Status": "exited", "Running": False, "StartedAt": STARTED, "FinishedAt": FINISHED, "ExitCode": 0}
+    return {
+        "Id": "c1",
+        "Name": name,
+        "Created": "2026-12-02T04:00:00Z",
+        "Image": "sha256:i",
+        "Config": {
+            "Image": "sha256:i",
+            "Labels": {naming.SANDBOX_ID_LABEL: "s1", naming.IMAGE_NAME_LABEL: "busybox:1", "annotation.k": "v"},
+        },
+        "HostConfig": {"NetworkMode": "default"},
+        "State": base | state,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (STARTED, datetime(2026, 12, 2, 4, 0, 1, 123456, UTC)),
+        (FINISHED, datetime(2026, 12, 2, 4, 0, 2, 500000, UTC)),
+        ("2026-12-02T06:00:00+02:00", datetime(2026, 12, 2, 4, 0, 0, 0, UTC)),
+        (ZERO, None),
+        ("", None),
+        (None, None),
+    ],
+    ids=["nanoseconds", "tenths", "an offset", "Go's zero", "empty", "nothing"],
+)
+def test_times(text: str | None, expected: datetime | None) -> None:
+    assert convert.parse_time(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("state", "kind", "code", "reason"),
+    [
+        ({}, ContainerState.EXITED, 0, "Completed"),
+        ({"ExitCode": 7}, ContainerState.EXITED, 7, "Error"),
+        ({"ExitCode": 137, "OOMKilled": True}, ContainerState.EXITED, 137, "OOMKilled"),
+        ({"ExitCode": 9, "OOMKilled": True}, ContainerState.EXITED, 9, "OOMKilled"),
+        ({"Status": "running", "Running": True, "Pid": 5}, ContainerState.RUNNING, None, ""),
+        ({"Status": "paused", "Running": True, "Pid": 5}, ContainerState.RUNNING, None, ""),
+        ({"Status": "created", "StartedAt": ZERO, "FinishedAt": ZERO}, ContainerState.CREATED, None, ""),
+        ({"Status": "strange"}, ContainerState.UNKNOWN, None, ""),
+    ],
+    ids=["exit 0", "exit 7", "out of memory", "a child out of memory", "running", "paused", "created", "unknown"],
+)
+def test_states(state: dict[str, Any], kind: ContainerState, code: int | None, reason: str) -> None:
+    status = convert.container_status(inspected(**state))
+    assert (status.state, status.exit_code, status.reason) == (kind, code, reason)
+    assert (status.sandbox_id, status.image_name, status.annotations) == ("s1", "busybox:1", {"k": "v"})
+    assert status.metadata == ContainerMetadata(name="a", attempt=3)
+
+
+@pytest.mark.parametrize("code", [126, 127, 128])
+def test_a_failed_start_is_what_containerd_says(code: int) -> None:
+    text = 'failed to create shim task: OCI runtime create failed: runc create failed: exec: "x": not found: unknown'
+    state = {"Status": "created", "StartedAt": ZERO, "FinishedAt": ZERO, "ExitCode": code, "Error": text}
+    failed_at = datetime(2026, 12, 2, 5, tzinfo=UTC)
+    status = convert.container_status(inspected(**state), failed_at=failed_at)
+    assert (status.state, status.exit_code, status.reason) == (ContainerState.EXITED, 128, "StartError")
+    assert (status.started_at, status.finished_at) == (None, failed_at)
+    assert status.message == (
+        "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
+        'runc create failed: exec: "x": not found'
+    )
+
+
+def test_a_failed_start_without_the_oci_runtimes_words_keeps_its_text() -> None:
+    assert errors.start_failure("no space: unknown") == "failed to create containerd task: no space"
+
+
+def test_a_start_noted_after_the_end_is_put_before_it() -> None:
+    status = convert.container_status(inspected(StartedAt=FINISHED, FinishedAt=STARTED))
+    assert status.started_at == status.finished_at == convert.parse_time(STARTED)
+
+
+def test_a_sandbox_is_ready_while_it_runs_and_has_its_addresses() -> None:
+    item = inspected("/k8s_POD_pod_ns_uid_1", Status="running", Running=True)
+    item["NetworkSettings"] = {
+        "IPAddress": "",
+        "Networks": {"n": {"IPAddress": "10.0.0.2", "GlobalIPv6Address": "f::2"}},
+    }
+    status = convert.sandbox_status(item)
+    assert (status.state, status.ip, status.additional_ips) == (PodSandboxState.READY, "10.0.0.2", ("f::2",))
+    assert status.metadata == PodSandboxMetadata(name="pod", namespace="ns", uid="uid", attempt=1)
+
+
+def test_names_that_are_not_ours_are_shown_as_they_are() -> None:
+    assert convert.container_status(inspected("/mine")).metadata == ContainerMetadata(name="mine")
+    item = inspected("/mine", Status="running")
+    assert convert.sandbox_status(item).metadata == PodSandboxMetadata(name="mine", namespace="", uid="")
+
+
+@pytest.mark.parametrize(
+    ("user", "uid", "username"),
+    [("", None, ""), ("1000:1000", 1000, ""), ("0", 0, ""), ("app:app", None, "app")],
+)
+def test_the_images_user(user: str, uid: int | None, username: str) -> None:
+    image = convert.image({"Id": "i", "Config": {"User": user, "Env": ["A=b=c"]}, "RepoTags": ["<none>:<none>", "a:1"]})
+    assert (image.uid, image.username, image.env, image.repo_tags) == (uid, username, {"A": "b=c"}, ("a:1",))
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ([{"Gateway": "172.17.0.1", "Subnet": "172.17.0.0/16"}], "172.17.0.1"),
+        ([{"Subnet": "172.18.0.0/16"}], "172.18.0.1"),
+        ([{"Subnet": "fd00::/64"}], ""),
+        (None, ""),
+    ],
+    ids=["named", "first of the subnet", "no IPv4", "no configuration"],
+)
+def test_the_gateway(config: list[dict[str, str]] | None, expected: str) -> None:
+    assert convert.gateway({"IPAM": {"Config": config}}) == expected
+
+
+def a_container(**changes: Any) -> ContainerConfig:  # noqa: ANN401 - a maker
+    """Return a container's configuration."""
+    base = {"metadata": ContainerMetadata(name="a"), "image": ImageID("sha256:i"), "image_name": "busybox:1"}
+    return ContainerConfig(**(base | changes))
+
+
+def test_command_and_args_replace_only_what_they_name() -> None:
+    neither = bodies.container_body(a_container(), SandboxID("s"), [], {})
+    both = bodies.container_body(a_container(command=("sh",), args=("-c",)), SandboxID("s"), [], {})
+    assert {"Entrypoint", "Cmd", "WorkingDir", "StopSignal"} & neither.keys() == set()
+    assert (both["Entrypoint"], both["Cmd"]) == (["sh"], ["-c"])
+
+
+def test_a_container_joins_its_sandbox_and_docker_never_restarts_it() -> None:
+    body = bodies.container_body(a_container(), SandboxID("s"), [], {"own": "label"})
+    host = body["HostConfig"]
+    assert (host["NetworkMode"], host["IpcMode"], host["PidMode"]) == ("container:s", "container:s", "")
+    assert (host["RestartPolicy"], body["Healthcheck"]) == ({"Name": "no"}, {"Test": ["NONE"]})
+    assert body["Labels"]["own"] == "label"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (NamespaceOptions(), ""),
+        (NamespaceOptions(pid=NamespaceMode.POD), "container:s"),
+        (NamespaceOptions(pid=NamespaceMode.NODE), "host"),
+        (NamespaceOptions(pid=NamespaceMode.TARGET, target_id="t"), "container:t"),  # type: ignore[arg-type]
+    ],
+    ids=["its own", "the pod's", "the node's", "another container's"],
+)
+def test_whose_processes_are_seen(options: NamespaceOptions, expected: str) -> None:
+    assert bodies.pid_mode(options, SandboxID("s")) == expected
+
+
+@pytest.mark.parametrize(
+    ("security", "expected"),
+    [
+        (LinuxSecurityContext(), ""),
+        (LinuxSecurityContext(run_as_user=0), "0"),
+        (LinuxSecurityContext(run_as_user=5, run_as_group=6), "5:6"),
+        (LinuxSecurityContext(run_as_username="app"), "app"),
+        (LinuxSecurityContext(run_as_group=6), ""),
+    ],
+    ids=["the image's", "root", "with a group", "a name", "a group alone"],
+)
+def test_who_it_runs_as(security: LinuxSecurityContext, expected: str) -> None:
+    assert bodies.user(security) == expected
+
+
+@pytest.mark.parametrize(
+    ("security", "expected"),
+    [
+        (LinuxSecurityContext(), ["seccomp=unconfined"]),
+        (LinuxSecurityContext(seccomp=SeccompProfile()), []),
+        (LinuxSecurityContext(seccomp=SeccompProfile(), privileged=True), ["seccomp=unconfined"]),
+        (LinuxSecurityContext(seccomp=SeccompProfile(type="Localhost", localhost_json="{}")), ["seccomp={}"]),
+        (LinuxSecurityContext(no_new_privs=True), ["no-new-privileges", "seccomp=unconfined"]),
+    ],
+    ids=["no profile", "the runtime's", "privileged", "a file's", "no new privileges"],
+)
+def test_security_options(security: LinuxSecurityContext, expected: list[str]) -> None:
+    assert bodies.security_options(security) == expected
+
+
+def test_memory_leaves_no_swap_and_what_is_unset_is_left_out() -> None:
+    assert bodies.resources_body(LinuxContainerResources(memory_limit_bytes=64, cpu_quota=0)) == {
+        "Memory": 64,
+        "MemorySwap": 64,
+    }
+
+
+def test_a_sandbox_publishes_its_host_ports_and_has_no_rights() -> None:
+    config = PodSandboxConfig(
+        metadata=PodSandboxMetadata(name="p", namespace="n", uid="u"),
+        hostname="p",
+        port_mappings=(PortMapping(container_port=80, host_port=8080, host_ip="127.0.0.1"),),
+    )
+    body = bodies.sandbox_body(config, "pause", {}, oom_score_adj=-998)
+    host = body["HostConfig"]
+    assert host["PortBindings"] == {"80/tcp": [{"HostIp": "127.0.0.1", "HostPort": "8080"}]}
+    assert (host["OomScoreAdj"], host["CapDrop"], host["IpcMode"]) == (-998, ["ALL"], "shareable")
+    assert body["Labels"][naming.CONTAINER_NAME_LABEL] == "POD"
+
+
+def test_a_sandbox_in_the_nodes_network_takes_the_nodes_name() -> None:
+    config = PodSandboxConfig(
+        metadata=PodSandboxMetadata(name="p", namespace="n", uid="u"),
+        hostname="p",
+        namespaces=NamespaceOptions(network=NamespaceMode.NODE, ipc=NamespaceMode.NODE, pid=NamespaceMode.NODE),
+    )
+    body = bodies.sandbox_body(config, "pause", {}, oom_score_adj=None)
+    host = body["HostConfig"]
+    assert (body["Hostname"], host["NetworkMode"], host["IpcMode"], host["PidMode"]) == ("", "host", "host", "host")
+    assert host["OomScoreAdj"] == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "kind"),
+    [
+        (404, "No such container: x", NotFoundError),
+        (409, 'The container name "/k" is already in use by container "' + "a" * 64 + '".', errors.NameTakenError),
+        (409, "Container x is not running", errors.NotRunningError),
+        (500, "Cannot kill container: x: Container x is not running", errors.NotRunningError),
+        (500, "boom", CRIError),
+    ],
+)
+def test_refused_calls_have_kinds(status: int, text: str, kind: type[CRIError]) -> None:
+    error = errors.of_answer(status, text)
+    assert (type(error), str(error)) == (kind, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("manifest for x:1 not found: manifest unknown: manifest unknown", ImageNotFoundError),
+        ("pull access denied for x, repository does not exist or may require 'docker login'", ImageNotFoundError),
+        ('Get "http://r/v2/": dial tcp r:80: connect: connection refused', RegistryUnavailableError),
+        ("received unexpected HTTP status: 503 Service Unavailable", RegistryUnavailableError),
+        ('Head "http://r/v2/": no basic auth credentials', ImagePullError),
+    ],
+    ids=["no such tag", "no such repository", "nobody listens", "the registry is down", "refused"],
+)
+def test_failed_pulls_have_kinds(text: str, kind: type[ImagePullError]) -> None:
+    assert type(errors.of_pull("r/x:1", text)) is kind
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.5, "500ms"), (1.0, "1s"), (1.5, "1.5s"), (90, "1m30s"), (3600, "1h0m0s")]
+)
+def test_lengths_of_time_are_printed_as_gos(seconds: float, text: str) -> None:
+    assert errors.go_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ("busybox", ("busybox", "latest")),
+        ("busybox:1", ("busybox", "1")),
+        ("127.0.0.1:5000/a/b", ("127.0.0.1:5000/a/b", "latest")),
+        ("127.0.0.1:5000/a/b:2", ("127.0.0.1:5000/a/b", "2")),
+        ("r/a@sha256:ab", ("r/a", "sha256:ab")),
+        ("r:5/a:1@sha256:ab", ("r:5/a", "sha256:ab")),
+    ],
+)
+def test_references_are_split(image: str, expected: tuple[str, str]) -> None:
+    assert split_reference(image) == expected
+
+
+def test_progress_of_a_pull_adds_up() -> None:
+    state = PullState()
+    assert state.take({"status": "Pulling from a", "id": "1"}) is None
+    state.take({"status": "Downloading", "id": "a", "progressDetail": {"current": 10, "total": 100}})
+    both = state.take({"status": "Downloading", "id": "b", "progressDetail": {"current": 5, "total": 50}})
+    assert both is not None
+    assert (both.done_bytes, both.total_bytes) == (15, 150)
+    done = state.take({"status": "Download complete", "id": "a"})
+    assert done is not None
+    assert (done.done_bytes, done.total_bytes, done.text) == (105, 150, "a: Download complete")
+
+
+def frame(kind: int, payload: bytes) -> bytes:
+    """Return one multiplexed frame."""
+    return bytes((kind, 0, 0, 0)) + len(payload).to_bytes(4, "big") + payload
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 1000], ids=["a byte at a time", "three", "seven", "all at once"])
+def test_lines_come_out_the_same_however_they_are_cut(size: int) -> None:
+    stamp = STARTED.encode()
+    data = (
+        frame(1, stamp + b" one\n")
+        + frame(2, stamp + b" err\n")
+        + frame(1, stamp + b" lo")
+        + frame(1, stamp + b" ng\n")
+    )
+    data += frame(1, stamp + b" rest")
+    frames, lines = Demultiplexer(), LineAssembler()
+    seen = []
+    for at in range(0, len(data), size):
+        for stream, payload in frames.feed(data[at : at + size]):
+            seen += list(lines.feed(stream, payload))
+    seen += list(lines.end())
+    assert [(line.stream, line.line) for line in seen] == [
+        ("stdout", b"one"),
+        ("stderr", b"err"),
+        ("stdout", b"long"),
+        ("stdout", b"rest"),
+    ]
+    assert {line.at for line in seen} == {convert.parse_time(STARTED)}
+
+
+def test_lines_of_a_terminal_lose_their_carriage_return() -> None:
+    lines = LineAssembler(is_raw=True)
+    stamp = STARTED.encode()
+    seen = list(lines.feed("stdout", stamp + b" one\r\n" + stamp + b" tw")) + list(lines.feed("stdout", b"o\r\n"))
+    assert [line.line for line in [*seen, *lines.end()]] == [b"one", b"two"]
+
+
+def message(action: str, **attributes: str) -> dict[str, Any]:
+    """Return one of the engine's events."""
+    base = {"name": "k8s_a_pod_ns_uid_3", naming.TYPE_LABEL: naming.CONTAINER_TYPE, naming.SANDBOX_ID_LABEL: "s"}
+    return {"Action": action, "timeNano": 1_500_000_000, "Actor": {"ID": "c", "Attributes": base | attributes}}
+
+
+def test_a_death_carries_its_code() -> None:
+    event = to_runtime_event(message("die", exitCode="7"))
+    assert event is not None
+    assert (event.type, event.exit_code, event.container_id) == (RuntimeEventType.CONTAINER_EXITED, 7, "c")
+    assert (event.container_name, event.attempt, event.pod_uid, event.sandbox_id) == ("a", 3, "uid", "s")
+    assert event.at == datetime.fromtimestamp(1.5, UTC)
+
+
+def test_a_sandbox_has_events_of_its_own() -> None:
+    sandbox = {"name": "k8s_POD_pod_ns_uid_0", naming.TYPE_LABEL: naming.SANDBOX_TYPE}
+    event = to_runtime_event(message("die", exitCode="0", **sandbox))
+    assert event is not None
+    assert (event.type, event.sandbox_id, event.container_id) == (RuntimeEventType.SANDBOX_STOPPED, "c", "")
+    assert to_runtime_event(message("oom", **sandbox)) is None
+
+
+@pytest.mark.parametrize("what", [message("exec_die"), message("die", name="kemu_helper")])
+def test_other_events_are_of_no_interest(what: dict[str, Any]) -> None:
+    assert to_runtime_event(what) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [("15", "SIGTERM"), ("9", "SIGKILL"), ("SIGUSR1", "SIGUSR1"), ("99", "99")]
+)
+def test_signals_have_their_linux_names(number: str, name: str) -> None:
+    assert signal_name(number) == name
+
+
+@pytest.mark.parametrize("architecture", ["x86_64", "aarch64"])
+def test_the_helpers_image_is_the_same_each_time_and_small(architecture: str) -> None:
+    first, second = (helper.image_archive(architecture, {"a": "b"}) for _ in range(2))
+    assert first == second
+    assert helper.program(architecture).startswith(b"\x7fELF")
+    assert len(helper.program(architecture)) < 1024
+
+
+def test_there_is_no_helper_for_other_machines() -> None:
+    assert not helper.supports("riscv64")

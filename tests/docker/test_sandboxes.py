@@ -12,7 +12,7 @@ import images
 import pytest
 import trio
 from attrs import evolve
-from conftest import PodMaker, new_instance, sandbox_config
+from engine_pods import PodMaker, new_instance, sandbox_config
 
 from runtime.api import (
     CRIError,
@@ -141,7 +141,7 @@ def instance_folders(root: Path) -> list[str]:
 OWNER_PROGRAM = """
 import sys, trio
 from pathlib import Path
-from conftest import sandbox_config
+from engine_pods import sandbox_config
 from runtime.api import VolumeConfig
 from runtime.docker import DockerRuntime
 
@@ -163,7 +163,9 @@ def owner_process(instance: str, root: str, *words: str) -> subprocess.Popen[byt
     command = [sys.executable, "-c", OWNER_PROGRAM, instance, root, *words]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
     assert process.stdout is not None
-    assert process.stdout.readline() == b"up\n"
+    if process.stdout.readline() != b"up\n":
+        end(process)
+        raise AssertionError("the owner did not come up")
     return process
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import trio
-from conftest import EngineProxy, PodMaker, new_instance, sandbox_config
+from engine_pods import EngineProxy, PodMaker, new_instance, sandbox_config
 
 from runtime.api import ContainerID, ExecStartError, ExecTimeoutError, NotFoundError, RuntimeEventType
 from runtime.docker import DockerRuntime

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import PodMaker, new_instance, sandbox_config
+from engine_pods import PodMaker, new_instance, sandbox_config
 
 from runtime.api import CRIError, Mount, NotFoundError, VolumeConfig, VolumeFile, VolumeHandle
 from runtime.docker import DockerRuntime

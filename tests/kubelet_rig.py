@@ -282,6 +282,21 @@ def state_text(status: ContainerStatus) -> str:
     return f"waiting:{state.waiting.reason}" if state.waiting is not None else "none"
 
 
+@define(eq=False)
+class Watchdog(trio.abc.Instrument):
+    """Ends a test that waits for what never comes, which in virtual time takes no time at all, or for ever."""
+
+    scope: trio.CancelScope
+    max_steps: int
+    steps: int = 0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:  # noqa: ARG002 - the interface
+        """Count one step."""
+        self.steps += 1
+        if self.steps == self.max_steps:
+            self.scope.cancel()
+
+
 @asynccontextmanager
 async def a_node(  # noqa: PLR0913 - a node has many knobs, all with defaults
     programs: Programs | None = None,
@@ -292,6 +307,7 @@ async def a_node(  # noqa: PLR0913 - a node has many knobs, all with defaults
     on_record: Callable[[Record], None] | None = None,
     node: Node = NODE,
     seed: int = 1,
+    max_steps: int = 300_000,
     **options: Any,  # noqa: ANN401
 ) -> AsyncIterator[Rig]:
     """Run a node; `programs` says by container name (or "pod/container") what its runs are.
@@ -346,10 +362,13 @@ async def a_node(  # noqa: PLR0913 - a node has many knobs, all with defaults
                 log=log,
             )
             rigs.append(rig)
+            trio.lowlevel.add_instrument(watchdog := Watchdog(nursery.cancel_scope, max_steps))
             nursery.start_soon(_collect, runtime, facts)
             await nursery.start(cluster.run)
             yield rig
+            trio.lowlevel.remove_instrument(watchdog)
             nursery.cancel_scope.cancel()
+        assert watchdog.steps < max_steps, f"{max_steps} steps and no end at {rig.seconds:g} s"
 
 
 async def _collect(runtime: SimulatedRuntime, facts: list[RuntimeEvent]) -> None:

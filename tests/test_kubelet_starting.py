@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from attrs import evolve
@@ -35,6 +35,7 @@ from kubelet_emu.api.v1 import (
 )
 from kubelet_emu.api.v1_status import PodCondition
 from kubelet_emu.api.v1_volumes import ConfigMapVolumeSource, Volume
+from kubelet_emu.journal.records import EffectRecord
 from kubelet_emu.kubelet.timing import FAST, KUBELET, Timing
 from runtime.simulated import FaultPlan, PullFault, Run, SimulatedImage
 
@@ -260,9 +261,9 @@ async def test_a_failed_post_start_hook_stops_the_container(autojump_clock: Mock
         assert node.pod().status.phase == ends
 
 
-def hook_records(node: Rig) -> list[Any]:
+def hook_records(node: Rig) -> list[EffectRecord]:
     """Return what was recorded of hooks."""
-    return [r for r in node.records if r.kind == "effect" and r.call in {"preStop", "postStart"}]
+    return [r for r in node.of(EffectRecord) if r.call in {"preStop", "postStart"}]
 
 
 # -- admission

@@ -49,7 +49,14 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
     recorder = Recorder(emit=emit, timebase=kubelet.timebase, host=kubelet.node.name)
     statuses = StatusManager(api=kubelet.api, now=kubelet.timebase.now, features=settings.features, log=kubelet.log)
     hooks = RecordedHooks(kubelet=kubelet, recorder=recorder)
-    killer = Killer(runtime=runtime, emit=emit, recorder=recorder, run_hook=hooks, background=nursery)
+    killer = Killer(
+        runtime=runtime,
+        timebase=kubelet.timebase,
+        emit=emit,
+        recorder=recorder,
+        run_hook=hooks,
+        background=nursery,
+    )
     files = KubeletFiles(runtime)
     volumes = _volumes(kubelet, recorder, files)
     configs = NodeConfigMaker(
@@ -234,6 +241,8 @@ class RecordedHooks:
             sandbox_id=sandbox_id,
             recorder=self.recorder,
         )
+        seconds = trio.current_time() - started_at
+        await self.kubelet.timebase.turn(Lane.WORKER, f"{ref.namespace}/{ref.name}/{container.name}/{hook}")
         self.kubelet.emit(
             EffectRecord(
                 ref=ref,
@@ -241,7 +250,7 @@ class RecordedHooks:
                 what="finished" if outcome.ok else "failed",
                 container=container.name,
                 run=run,
-                seconds=trio.current_time() - started_at,
+                seconds=seconds,
                 error=outcome.message,
             )
         )

@@ -16,6 +16,7 @@ from attrs import define, field, frozen
 from kubelet_emu.api import reasons
 from kubelet_emu.api.v1 import Container
 from kubelet_emu.journal.records import ObjectRef, StopRecord
+from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.termination import (
     ContainerKillReason,
     container_grace_period,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from kubelet_emu.journal.records import Record
     from kubelet_emu.kubelet.hooks import HookOutcome
     from kubelet_emu.kubelet.recorder import Recorder
+    from kubelet_emu.kubelet.timebase import Timebase
     from kubelet_emu.rules.observed import ObservedPod
     from runtime.api import ContainerID, ContainerStatus, Runtime
 
@@ -96,6 +98,7 @@ class Killer:
     """Stops containers and sandboxes on the runtime."""
 
     runtime: Runtime
+    timebase: Timebase
     emit: Callable[[Record], None]
     recorder: Recorder
     run_hook: HookRunner
@@ -119,6 +122,7 @@ class Killer:
             await order.wait_for_turn(name, waiting_since + grace)
             grace = remaining_grace(grace, trio.current_time() - waiting_since)
         timeout = stop_timeout(grace)
+        await self._turn(pod, name)
         self.emit(
             StopRecord(
                 ref=_ref(pod),
@@ -181,13 +185,19 @@ class Killer:
                 container = Container(name=status.metadata.name)
             message = reasons.stopping_container(container.name)
             kill = Kill(container=container, status=status, message=message, grace_override=grace_override)
+            await self._turn(pod, container.name)
             if error := await self.kill_container(pod, kill, order):
                 errors.append(error)
 
         async with trio.open_nursery() as nursery:
-            for status in sorted(running, key=lambda status: _spec_position(pod, status.metadata.name)):
+            for status in running:
                 nursery.start_soon(stop, status)
         return tuple(sorted(errors)) + await self.stop_sandboxes(pod, observed)
+
+    async def _turn(self, pod: Pod, name: str) -> None:
+        """Wait until it is this container's turn among all that are stopped at this instant."""
+        key = f"{pod.metadata.namespace}/{pod.metadata.name}/{_spec_position(pod, name):03d}"
+        await self.timebase.turn(Lane.WORKER, key)
 
     async def stop_sandboxes(self, pod: Pod, observed: ObservedPod) -> tuple[str, ...]:
         """Stop the sandboxes of a pod, also those that are down already: their network may be left."""

@@ -271,8 +271,8 @@ class Kubelet:
 
     async def emptied(self) -> None:
         """Wait until no pod is left: none with a worker, nothing in the runtime."""
+        self._untidy.set()
         while self._workers or (self.services.pleg.known() and not self.settings.keep_removed):
-            self._untidy.set()
             await self._tidied.wait()
 
     async def _collect_garbage(self) -> None:

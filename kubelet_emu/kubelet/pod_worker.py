@@ -19,6 +19,7 @@ from kubelet_emu.api import reasons
 from kubelet_emu.journal.records import ObjectRef, SyncRecord
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.actions import compute_pod_actions
+from kubelet_emu.rules.disruption import is_past_active_deadline
 from kubelet_emu.rules.observed import StartFailure, SyncInput
 from kubelet_emu.rules.statuses import generate_api_pod_status
 from kubelet_emu.rules.termination import effective_grace_period
@@ -170,7 +171,7 @@ class PodWorker:
         """
         services, timing = self.services, self.services.timing
         sync = self._input(pod, observed)
-        status = generate_api_pod_status(sync, pod_is_terminal=False, host_ips=services.host_ips())
+        status = self._generate_status(sync)
         self._publish(pod, status)
         if status.phase in TERMINAL:
             self._record("terminal", None, ())
@@ -250,9 +251,7 @@ class PodWorker:
         """Publish the status, quieten the probes of main containers and kill the pod once."""
         services = self.services
         override = self._termination.status if self._termination else None
-        sync = self._input(pod, observed)
-        host_ips = services.host_ips()
-        self._publish(pod, generate_api_pod_status(sync, pod_is_terminal=False, host_ips=host_ips, override=override))
+        self._publish(pod, self._generate_status(self._input(pod, observed), override=override))
         services.probes.stop_liveness_and_startup(self.uid)
         grace = self._grace_seconds if self._termination is not None else None
         errors = await services.killer.kill_pod(pod, observed, grace)
@@ -275,9 +274,19 @@ class PodWorker:
         self.services.statuses.terminate_pod(self.pod)
 
     def _final_status(self, pod: Pod, observed: ObservedPod) -> PodStatus:
-        return generate_api_pod_status(
-            self._input(pod, observed), pod_is_terminal=True, host_ips=self.services.host_ips()
-        )
+        return self._generate_status(self._input(pod, observed), pod_is_terminal=True)
+
+    def _generate_status(
+        self, sync: SyncInput, *, pod_is_terminal: bool = False, override: PodStatusOverride | None = None
+    ) -> PodStatus:
+        """Return the status of this step; each past the deadline tells so (activeDeadlineHandler)."""
+        start_time = sync.previous_status.start_time or sync.pod.status.start_time
+        if is_past_active_deadline(sync.pod, start_time, sync.now):
+            self.services.recorder.event(
+                sync.pod, None, reasons.NORMAL, reasons.DEADLINE_EXCEEDED, reasons.POD_DEADLINE_EXCEEDED
+            )
+        host_ips = self.services.host_ips()
+        return generate_api_pod_status(sync, pod_is_terminal=pod_is_terminal, host_ips=host_ips, override=override)
 
     def _input(self, pod: Pod, observed: ObservedPod) -> SyncInput:
         services = self.services

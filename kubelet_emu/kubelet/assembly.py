@@ -79,6 +79,11 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
         log=kubelet.log,
     )
     probes = _probes(kubelet, recorder, statuses, nursery)
+
+    async def before_remove(container_id: ContainerID) -> None:
+        await kubelet.logs.drained(container_id)
+        await pleg.last_look(container_id)
+
     containers = ContainerManager(
         runtime=runtime,
         timebase=kubelet.timebase,
@@ -91,7 +96,7 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
         backoff=crash_loop_backoff(settings.features, settings.configuration.max_container_restart_period_seconds),
         on_sandbox_ready=statuses.set_ready_to_start_containers,
         on_started=kubelet.follow_log,
-        before_remove=kubelet.logs.drained,
+        before_remove=before_remove,
     )
     return NodeServices(
         api=kubelet.api,
@@ -105,7 +110,7 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
         statuses=statuses,
         killer=killer,
         containers=containers,
-        remover=Remover(runtime=runtime, volumes=volumes, before_remove=kubelet.logs.drained, log=kubelet.log),
+        remover=Remover(runtime=runtime, volumes=volumes, before_remove=before_remove, log=kubelet.log),
         volumes=volumes,
         host_ips=lambda: kubelet.node.host_ips,
         log=kubelet.log,

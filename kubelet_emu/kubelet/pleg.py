@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import trio
 from attrs import define, evolve, field, frozen
 
+from kubelet_emu.api.labels import parse_container_labels
 from kubelet_emu.journal.records import ObjectRef, ObservedRecord, RunRecord
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.observed import ObservedPod
@@ -97,6 +98,17 @@ class PLEG:
             if self.timing.relist_on_events:
                 self.request(uid)
             await self._updated.wait()
+
+    async def last_look(self, container_id: ContainerID) -> None:
+        """Record the end of a run that is about to be removed, in case no relist sees it any more."""
+        if container_id in self._exited:
+            return
+        try:
+            status = await self.runtime.container_status(container_id)
+        except CRIError:
+            return
+        pod = parse_container_labels(status.labels)
+        self._record_run(ObjectRef(namespace=pod.pod_namespace, name=pod.pod_name, uid=pod.pod_uid), status)
 
     async def relist_loop(self) -> None:
         """Relist each second and, one pod at a time, whenever asked; runs until cancelled.

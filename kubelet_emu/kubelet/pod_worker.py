@@ -140,9 +140,9 @@ class PodWorker:
 
     async def _wait_until(self, due: float) -> None:
         """Sleep until woken or `due` (seconds of the timebase)."""
-        timebase = self.services.timebase
-        while not self._wake.is_set() and (now := timebase.seconds()) < due:
-            with trio.move_on_at(trio.current_time() + due - now):
+        deadline = self.services.timebase.trio_time(due)
+        with trio.move_on_at(deadline):
+            while not self._wake.is_set():
                 await self._wake.wait()
 
     async def _next_step(self) -> tuple[Pod, ObservedPod]:

@@ -59,6 +59,12 @@ class Timebase:
         """Return the wall time, aware UTC."""
         return self.epoch + timedelta(seconds=self.seconds())
 
+    def trio_time(self, seconds: float) -> float:
+        """Return a time of this timebase as Trio time, for deadlines that are never computed anew."""
+        if self._started_at is None:
+            self.seconds()
+        return (self._started_at or 0.0) + seconds
+
     def seconds_of(self, at: datetime) -> float:
         """Return a wall time as seconds since the epoch of this run."""
         return (at - self.epoch).total_seconds()

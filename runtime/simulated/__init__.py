@@ -3,7 +3,7 @@
 from runtime.simulated.faults import FaultPlan
 from runtime.simulated.images import ImageKind, PullFault, SimulatedImage
 from runtime.simulated.known import AppletProgram, UnknownProgram
-from runtime.simulated.latencies import Latencies
+from runtime.simulated.latencies import TYPICAL, Latencies
 from runtime.simulated.program import (
     Exec,
     ExecAnswer,
@@ -19,6 +19,7 @@ from runtime.simulated.runtime import SimulatedRuntime
 from runtime.simulated.servers import GrpcAnswer, HttpAnswer
 
 __all__ = [
+    "TYPICAL",
     "AppletProgram",
     "Exec",
     "ExecAnswer",

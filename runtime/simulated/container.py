@@ -6,6 +6,7 @@ leaves behind dies with it. It runs as one task of the runtime's nursery.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, NoReturn
 
 import trio
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from runtime.simulated.tree import Tree
 
 START_ERROR_CODE = 128
+TICK = timedelta(microseconds=1)
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -75,10 +77,22 @@ class Container:
     _nursery: trio.Nursery | None = field(default=None, init=False)
     _backlog: list[Callable[[trio.Nursery], None]] = field(factory=list, init=False)
     _tree: Tree | None = field(default=None, init=False)
+    _last_stamp: datetime | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Open the log."""
-        self.log = ContainerLog(self.machine.now)
+        self.log = ContainerLog(self.stamp)
+
+    def stamp(self) -> datetime:
+        """Return the time of a fact of this container, later than that of its fact before.
+
+        Processes take no virtual time, so what a script does at one instant is told apart by a microsecond each.
+        """
+        now = self.machine.now()
+        if self._last_stamp is not None and now <= self._last_stamp:
+            now = self._last_stamp + TICK
+        self._last_stamp = now
+        return now
 
     @property
     def name(self) -> str:
@@ -151,7 +165,7 @@ class Container:
         """Publish an event of this container."""
         event = RuntimeEvent(
             type=kind,
-            at=self.machine.now(),
+            at=self.stamp(),
             pod_uid=self.sandbox.config.metadata.uid,
             sandbox_id=self.sandbox.id,
             container_id=self.id,
@@ -181,7 +195,7 @@ class Container:
             self._fail_start(str(failure))
         self.first = process
         self.state = ContainerState.RUNNING
-        self.started_at = self.machine.now()
+        self.started_at = self.stamp()
         self.started_seconds = trio.current_time()
         self.emit(RuntimeEventType.CONTAINER_STARTED)
         nursery.start_soon(self._run, process, main, name=f"container {self.turn_key}")
@@ -219,8 +233,8 @@ class Container:
         self.machine.network.forget(self)
         self.state = ContainerState.EXITED
         self.exit_code = code
-        self.finished_at = self.machine.now()
         self.log.close()
+        self.finished_at = self.stamp()
         self.emit(RuntimeEventType.CONTAINER_EXITED, exit_code=code)
         self.ended.set()
 

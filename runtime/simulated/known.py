@@ -27,7 +27,7 @@ class AppletProgram:
         """Run the argument vector; ProgramMissing."""
         return await process.container.commands.resolve(process, self.argv)(process)
 
-    def find(self, argv: tuple[str, ...]) -> Main | None:  # noqa: ARG002 - the protocol's
+    def find(self, argv: tuple[str, ...]) -> Main | None:  # noqa: ARG002 - the protocol has it
         """Leave every command to the image."""
         return None
 

@@ -7,12 +7,29 @@ from attrs import frozen
 
 @frozen(kw_only=True)
 class Latencies:
-    """Seconds a call takes; all zero unless a test wants an engine's own slowness."""
+    """Seconds a call takes. `stop` passes before the signal is sent, `reap` between a process's end and the answer."""
 
     run_sandbox: float = 0.0
     stop_sandbox: float = 0.0
     create: float = 0.0
     start: float = 0.0
+    stop: float = 0.0
+    reap: float = 0.0
     remove: float = 0.0
     exec: float = 0.0
+    dial: float = 0.0
     query: float = 0.0
+
+
+TYPICAL = Latencies(
+    run_sandbox=0.25,
+    stop_sandbox=0.05,
+    create=0.03,
+    start=0.05,
+    stop=0.005,
+    reap=0.02,
+    remove=0.02,
+    exec=0.04,
+    dial=0.002,
+)
+"""What containerd takes on a node at rest; with it, what follows from something happens after it."""

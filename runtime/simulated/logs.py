@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
 import trio
@@ -11,7 +11,7 @@ from attrs import define, field
 from runtime.api import LogLine
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable
     from datetime import datetime
 
 
@@ -33,14 +33,14 @@ class ContainerLog:
         if rest:
             self._rest[stream] = rest
         if whole:
-            at = self._now()
-            self.lines.extend(LogLine(at=at, stream=stream, line=line) for line in whole)
+            self.lines.extend(LogLine(at=self._now(), stream=stream, line=line) for line in whole)
             self._wake()
 
     def close(self) -> None:
         """Write what has no newline yet and end every follower."""
-        at = self._now()
-        self.lines.extend(LogLine(at=at, stream=stream, line=rest) for stream, rest in sorted(self._rest.items()))
+        self.lines.extend(
+            LogLine(at=self._now(), stream=stream, line=rest) for stream, rest in sorted(self._rest.items())
+        )
         self._rest.clear()
         self.is_closed = True
         self._wake()
@@ -52,9 +52,10 @@ class ContainerLog:
         """Open a reader as RuntimeService.container_logs describes it."""
         await trio.lowlevel.checkpoint()
         start = 0 if tail is None else max(0, len(self.lines) - tail)
-        yield self._read(start, since, follow=follow)
+        async with aclosing(self._read(start, since, follow=follow)) as lines:
+            yield lines
 
-    async def _read(self, position: int, since: datetime | None, *, follow: bool) -> AsyncIterator[LogLine]:
+    async def _read(self, position: int, since: datetime | None, *, follow: bool) -> AsyncGenerator[LogLine, None]:
         while True:
             while position < len(self.lines):
                 line = self.lines[position]

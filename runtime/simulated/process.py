@@ -124,6 +124,13 @@ class Process:
         self.container.processes[process.pid] = process
         return process
 
+    def replace(self, fd: int, file: OpenFile) -> None:
+        """Put an open file in a descriptor's place, closing what was there."""
+        before = self.fds.pop(fd, None)
+        if before is not None:
+            before.release()
+        self.fds[fd] = file
+
     def become(self, argv: tuple[str, ...], env: dict[str, str]) -> None:
         """Replace the program, as exec does: what was caught has its default again."""
         self.argv, self.env = argv, env

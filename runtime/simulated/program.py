@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from runtime.simulated.process import Main, Process
 
 
-class StartFailure(Exception):  # noqa: N818 - an outcome that becomes a StartError with the runtime's text
+class StartFailure(Exception):  # noqa: N818 - control flow or an outcome, not an error of ours
     """The program can't be started; the text is what a container runtime says of it."""
 
 

@@ -191,7 +191,7 @@ class SimulatedRuntime:
         self,
         sandbox_id: SandboxID,
         config: ContainerConfig,
-        sandbox_config: PodSandboxConfig,  # noqa: ARG002 - the sandbox knows its own
+        sandbox_config: PodSandboxConfig,  # noqa: ARG002 - the protocol has it
     ) -> ContainerID:
         """Create a container in the sandbox; NotFoundError for a sandbox or image that isn't there."""
         await self._enter(self._latencies.create)
@@ -206,17 +206,18 @@ class SimulatedRuntime:
 
     async def stop_container(self, container_id: ContainerID, timeout_seconds: float) -> None:
         """Send the stop signal once, wait until the container is dead, and SIGKILL it after `timeout_seconds`."""
-        await self._enter()
+        await self._enter(self._latencies.stop)
         container = self._pods.containers.get(container_id)
         if container is not None and container.state is ContainerState.RUNNING:
             await container.stop(timeout_seconds, self._faults.stop_delay(container.turn_key))
+            await self._enter(self._latencies.reap)
 
     async def kill_container(self, container_id: ContainerID, signal: str) -> None:
         """Send one signal at once, as from outside, without waiting."""
         await self._enter()
         self._pods.container(container_id).signal(signals.signal_number(signal), own=False)
 
-    async def remove_container(self, container_id: ContainerID, *, keep_logs: bool = False) -> None:  # noqa: ARG002
+    async def remove_container(self, container_id: ContainerID, *, keep_logs: bool = False) -> None:  # noqa: ARG002 - the protocol has it
         """Remove a container, killing it if need be."""
         await self._enter(self._latencies.remove)
         container = self._pods.containers.get(container_id)
@@ -259,7 +260,7 @@ class SimulatedRuntime:
 
     async def dial(self, sandbox_id: SandboxID, port: int) -> trio.abc.Stream:
         """Connect to a TCP port in the sandbox's network; ConnectionRefusedError when nothing listens."""
-        await self._enter()
+        await self._enter(self._latencies.dial)
         return self.machine.network.dial(self._pods.sandbox(sandbox_id).network, port)
 
     def events(self) -> AbstractAsyncContextManager[AsyncIterator[RuntimeEvent]]:

@@ -42,7 +42,7 @@ class NullFile:
     async def write(self, data: bytes) -> None:
         """Forget the data."""
 
-    async def read(self, limit: int) -> bytes:  # noqa: ARG002 - the protocol's
+    async def read(self, limit: int) -> bytes:  # noqa: ARG002 - the protocol has it
         """Return the end of file."""
         return b""
 
@@ -180,7 +180,7 @@ class PipeReader:
         """Count this end with the pipe."""
         self.pipe.readers += 1
 
-    async def write(self, data: bytes) -> None:  # noqa: ARG002 - the protocol's
+    async def write(self, data: bytes) -> None:  # noqa: ARG002 - the protocol has it
         """Refuse: the end is for reading."""
         raise OSError(9, "Bad file descriptor")
 
@@ -233,7 +233,7 @@ class PipeWriter:
             data = data[room:]
             pipe.wake()
 
-    async def read(self, limit: int) -> bytes:  # noqa: ARG002 - the protocol's
+    async def read(self, limit: int) -> bytes:  # noqa: ARG002 - the protocol has it
         """Refuse: the end is for writing."""
         raise OSError(9, "Bad file descriptor")
 

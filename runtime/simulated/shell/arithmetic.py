@@ -30,7 +30,7 @@ _LEVELS: tuple[frozenset[str], ...] = (
 _MAX_DEPTH = 30
 
 
-class ArithmeticFault(Exception):  # noqa: N818 - it becomes the shell's own error
+class ArithmeticFault(Exception):  # noqa: N818 - control flow or an outcome, not an error of ours
     """An expression that has no value."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class ShellExit(Exception):  # noqa: N818 - control flow
+class ShellExit(Exception):  # noqa: N818 - control flow or an outcome, not an error of ours
     """The shell ends; `runs_trap` is False after exec."""
 
     def __init__(self, status: int, *, runs_trap: bool = True) -> None:
@@ -13,7 +13,7 @@ class ShellExit(Exception):  # noqa: N818 - control flow
         self.runs_trap = runs_trap
 
 
-class LoopControl(Exception):  # noqa: N818 - control flow
+class LoopControl(Exception):  # noqa: N818 - control flow or an outcome, not an error of ours
     """`break` or `continue` out of `levels` loops."""
 
     def __init__(self, levels: int, *, is_break: bool) -> None:
@@ -23,7 +23,7 @@ class LoopControl(Exception):  # noqa: N818 - control flow
         self.is_break = is_break
 
 
-class FunctionReturn(Exception):  # noqa: N818 - control flow
+class FunctionReturn(Exception):  # noqa: N818 - control flow or an outcome, not an error of ours
     """`return` from a function or a sourced script."""
 
     def __init__(self, status: int) -> None:
@@ -32,7 +32,7 @@ class FunctionReturn(Exception):  # noqa: N818 - control flow
         self.status = status & 255
 
 
-class ShellFault(Exception):  # noqa: N818 - it ends the shell with a message, as POSIX has it for special built-ins
+class ShellFault(Exception):  # noqa: N818 - control flow or an outcome, not an error of ours
     """An error that ends a shell that isn't interactive: the text, and the status."""
 
     def __init__(self, text: str, status: int = 2) -> None:

@@ -12,41 +12,24 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from runtime.simulated import signals
-from runtime.simulated.process import Disposition
-from runtime.simulated.shell import globbing, launch, patterns
-from runtime.simulated.shell.expand import expand_arithmetic, expand_pattern, expand_text, expand_words
+from runtime.simulated.shell import globbing, launch, walk
 from runtime.simulated.shell.faults import FunctionReturn, LoopControl, ShellExit, ShellFault
-from runtime.simulated.shell.nodes import (
-    AndOr,
-    ArithmeticCommand,
-    Background,
-    Case,
-    For,
-    Function,
-    If,
-    Loop,
-    Negated,
-    Node,
-    Pipeline,
-    Redirected,
-    Script,
-    Sequence,
-    Simple,
-    Subshell,
-)
 from runtime.simulated.shell.parse import parse_script
-from runtime.simulated.shell.redirect import RedirectFault, redirect, restore
-from runtime.simulated.shell.simple import run_simple
 from runtime.simulated.shell.variables import ReadonlyFault, Variables
 from runtime.simulated.shell.words import ShellSyntaxError
-from runtime.simulated.streams import Buffer, NullFile, Pipe
+from runtime.simulated.streams import Buffer
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
     from runtime.simulated.process import Process
+    from runtime.simulated.shell.nodes import Node, Script
+
+    Builtin = Callable[["Shell", list[str]], Awaitable[int]]
+    """A word that the shell runs in itself: the shell, and the word with its arguments."""
 
 EXIT = 0
 MAX_DEPTH = 60
-MAX_JOBS = 32
 
 
 @define(eq=False)
@@ -55,6 +38,7 @@ class Shell:
 
     process: Process
     variables: Variables
+    builtins: Mapping[str, Builtin]
     name: str = "sh"
     positional: list[str] = field(factory=list)
     functions: dict[str, Node] = field(factory=dict)
@@ -71,6 +55,7 @@ class Shell:
     depth: int = 0
     tested: int = 0
     option_offset: int = 0
+    was_broken: bool = field(default=False, init=False)
 
     # -- what a script can ask
 
@@ -78,7 +63,7 @@ class Shell:
         """Tell whether an option of `set` is on, by its letter or, without one, by its name."""
         return letter in self.options
 
-    def parameter(self, name: str) -> str | None:  # noqa: C901, PLR0912 - POSIX's table of special parameters
+    def parameter(self, name: str) -> str | None:
         """Return the value of a parameter, None when it is unset."""
         match name:
             case "?":
@@ -116,8 +101,11 @@ class Shell:
 
     async def run_script(self, text: str) -> int:
         """Run a script to its end, then the trap of EXIT; return the exit status."""
+        return await self._run_to_end(lambda: self.evaluate(text, is_last=True))
+
+    async def _run_to_end(self, begin: Callable[[], Awaitable[int]]) -> int:
         try:
-            await self.evaluate(text, is_last=True)
+            await begin()
         except (ShellExit, FunctionReturn) as end:
             self.status = end.status
             if isinstance(end, ShellExit) and not end.runs_trap:
@@ -131,7 +119,7 @@ class Shell:
 
     async def _leave(self) -> int:
         """Run the trap of EXIT and return the status."""
-        action = self.traps.pop(EXIT, "")
+        action, status = self.traps.pop(EXIT, ""), self.status
         if action:
             try:
                 await self.evaluate(action)
@@ -140,7 +128,7 @@ class Shell:
             except ShellFault as fault:
                 await self.say(str(fault))
                 return fault.status
-        return self.status
+        return status
 
     async def evaluate(self, text: str, *, is_last: bool = False) -> int:
         """Run a text as `eval` and traps do; ShellFault when it can't be parsed."""
@@ -155,7 +143,7 @@ class Shell:
         """Run a command substitution and return its output without the newlines at the end."""
         buffer = Buffer()
         child = self.process.child(self.process.argv, self.process.env)
-        child.fds[1] = buffer
+        child.replace(1, buffer)
         self.substituted = self.status = await self.fork(child).run_here(script.body)
         return buffer.data.decode(errors="surrogateescape").replace("\0", "").rstrip("\n")
 
@@ -166,6 +154,7 @@ class Shell:
         return Shell(
             process,
             self.variables.copy(),
+            self.builtins,
             self.name,
             list(self.positional),
             dict(self.functions),
@@ -197,63 +186,11 @@ class Shell:
         if self.depth > MAX_DEPTH:
             await self.say("too many nested commands")
             return 2
-        try:
-            await self.run(node, is_last=True)
-        except (ShellExit, FunctionReturn) as end:
-            self.status = end.status
-            if isinstance(end, ShellExit) and not end.runs_trap:
-                return self.status
-        except LoopControl:
-            self.status = 0
-        except ShellFault as fault:
-            await self.say(str(fault))
-            self.status = fault.status
-        return await self._leave()
+        return await self._run_to_end(lambda: self.run(node, is_last=True))
 
-    # -- nodes
-
-    async def run(self, node: Node, *, is_last: bool = False) -> int:  # noqa: C901, PLR0912 - one arm a kind of node
+    async def run(self, node: Node, *, is_last: bool = False) -> int:
         """Run one node; `is_last` lets its last command take the shell's place, as ash does."""
-        match node:
-            case Simple():
-                status = await run_simple(self, node, is_last=is_last)
-                if self.process.pending:
-                    await self.run_traps()
-                return status
-            case Sequence():
-                return await self._sequence(node, is_last=is_last)
-            case AndOr():
-                status = await self._test(node.left)
-                if (status == 0) == node.is_and:
-                    status = await self.run(node.right, is_last=is_last)
-                return status
-            case If():
-                return await self._if(node, is_last=is_last)
-            case Loop():
-                return await self._loop(node)
-            case For():
-                return await self._for(node)
-            case Case():
-                return await self._case(node, is_last=is_last)
-            case Background():
-                return self._background(node)
-            case Pipeline():
-                return await self._pipeline(node)
-            case Subshell():
-                child = self.process.child(self.process.argv, self.process.env)
-                return await self.finish_child(child, await self.fork(child).run_here(node.body))
-            case Redirected():
-                return await self._redirected(node)
-            case Negated():
-                self.status = int(await self._test(node.body) == 0)
-                return self.status
-            case Function():
-                self.functions[node.name] = node.body
-                self.status = 0
-                return 0
-            case ArithmeticCommand():
-                self.status = int(await expand_arithmetic(self, node.expression) == 0)
-                return await self.check_errexit()
+        return await walk.run(self, node, is_last=is_last)
 
     async def check_errexit(self) -> int:
         """Leave the shell when `set -e` is on, the status is not 0 and nobody tests it; else return the status."""
@@ -280,129 +217,6 @@ class Shell:
                 self.tested += 1
                 await self.evaluate(action)
                 self.status, self.tested = status, tested
-
-    async def _test(self, node: Node) -> int:
-        self.tested += 1
-        try:
-            return await self.run(node)
-        finally:
-            self.tested -= 1
-
-    async def _sequence(self, node: Sequence, *, is_last: bool) -> int:
-        items = node.items
-        for number, item in enumerate(items, start=1):
-            await self.run(item, is_last=is_last and number == len(items))
-        if not items:
-            self.status = 0
-        return self.status
-
-    async def _if(self, node: If, *, is_last: bool) -> int:
-        for condition, body in node.branches:
-            if await self._test(condition) == 0:
-                return await self.run(body, is_last=is_last)
-        self.status = 0
-        return await self.run(node.otherwise, is_last=is_last) if node.otherwise is not None else 0
-
-    async def _loop(self, node: Loop) -> int:
-        status = 0
-        self.loops += 1
-        try:
-            while (await self._test(node.condition) == 0) != node.is_until:
-                if not await self._iterate(node.body):
-                    status = self.status
-                    break
-                status = self.status
-        except LoopControl as control:
-            self._pass_on(control)
-            status = 0
-        finally:
-            self.loops -= 1
-        self.status = status
-        return status
-
-    async def _iterate(self, body: Node) -> bool:
-        """Run a loop's body once; False when the loop ends here."""
-        self.process.step()
-        try:
-            await self.run(body)
-        except LoopControl as control:
-            self._pass_on(control)
-            self.status = 0
-            return not control.is_break
-        return True
-
-    def _pass_on(self, control: LoopControl) -> None:
-        """Raise on a `break` or `continue` that means an outer loop."""
-        if control.levels > 1 and self.loops > 1:
-            raise LoopControl(control.levels - 1, is_break=control.is_break)
-
-    async def _for(self, node: For) -> int:
-        values = self.positional if node.words is None else await expand_words(self, node.words)
-        self.status = 0
-        self.loops += 1
-        try:
-            for value in tuple(values):
-                self.assign(node.name, value)
-                if not await self._iterate(node.body):
-                    break
-        finally:
-            self.loops -= 1
-        return self.status
-
-    async def _case(self, node: Case, *, is_last: bool) -> int:
-        value = await expand_text(self, node.word)
-        for choices, body in node.items:
-            for choice in choices:
-                if patterns.matches(await expand_pattern(self, choice), value):
-                    self.status = 0
-                    return await self.run(body, is_last=is_last)
-        self.status = 0
-        return 0
-
-    def _background(self, node: Background) -> int:
-        child = self.process.child(self.process.argv, self.process.env)
-        child.fds.pop(0, NullFile()).release()
-        child.fds[0] = NullFile()
-        for number in (signals.SIGINT, signals.SIGQUIT):
-            child.catch(number, Disposition.IGNORE)
-        if len(self.jobs) > MAX_JOBS:
-            self.jobs = {pid: job for pid, job in self.jobs.items() if job.exit_code is None}
-        self.fork(child).run_beside(node.body)
-        self.jobs[child.pid] = child
-        self.background_pid = child.pid
-        self.status = 0
-        return 0
-
-    async def _pipeline(self, node: Pipeline) -> int:
-        stages: list[Process] = []
-        source = None
-        for number, stage in enumerate(node.stages, start=1):
-            child = self.process.child(self.process.argv, self.process.env)
-            if source is not None:
-                child.fds.pop(0, NullFile()).release()
-                child.fds[0] = source
-            if number < len(node.stages):
-                source, writer = Pipe().open_ends()
-                child.fds.pop(1, NullFile()).release()
-                child.fds[1] = writer
-            self.fork(child).run_beside(stage)
-            stages.append(child)
-        codes = [await self.process.wait_exit(child) for child in stages]
-        failed = [code for code in codes if code]
-        status = failed[-1] if "pipefail" in self.options and failed else codes[-1]
-        return await self.finish_child(stages[-1], status)
-
-    async def _redirected(self, node: Redirected) -> int:
-        try:
-            saved = await redirect(self, self.process, node.redirects)
-        except RedirectFault as fault:
-            await self.say(str(fault))
-            self.status = 1
-            return await self.check_errexit()
-        try:
-            return await self.run(node.body)
-        finally:
-            restore(self.process, saved)
 
     async def call(self, body: Node, arguments: list[str]) -> int:
         """Call a function."""

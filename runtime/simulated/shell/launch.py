@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 
 
-class ProgramMissing(Exception):  # noqa: N818 - an outcome
+class ProgramMissing(Exception):  # noqa: N818 - control flow or an outcome, not an error of ours
     """There is no such program; the text is the shell's, the status 127 or 126."""
 
     def __init__(self, text: str, status: int) -> None:

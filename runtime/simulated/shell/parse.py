@@ -1,4 +1,4 @@
-"""Parse a script: tree-sitter's grammar for the structure, our own reading of the words.
+"""Parse a script: tree-sitter's grammar for the structure, our own reading of the words (see masking).
 
 The grammar is one of bash; where it groups differently from POSIX (a redirection after a list, `!` before a pipeline)
 the tree is put right here. What only bash has is a syntax error, as in busybox.
@@ -14,7 +14,7 @@ import tree_sitter
 import tree_sitter_bash
 from attrs import define, evolve, field
 
-from runtime.simulated.shell.heredocs import MARKER, Heredoc, take_heredocs
+from runtime.simulated.shell.masking import MARKER, Heredoc, mask
 from runtime.simulated.shell.nodes import (
     AndOr,
     ArithmeticCommand,
@@ -36,10 +36,17 @@ from runtime.simulated.shell.nodes import (
     Subshell,
     Word,
 )
-from runtime.simulated.shell.words import ShellSyntaxError, parse_heredoc, parse_word, split_command, split_words
+from runtime.simulated.shell.words import (
+    ShellSyntaxError,
+    WordReader,
+    parse_heredoc,
+    parse_word,
+    split_command,
+    split_words,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 _SEPARATORS = frozenset({";", "\n", "comment", ";;"})
 _COMMANDS = frozenset(
@@ -54,9 +61,9 @@ def parse_script(text: str) -> Script:
     """Return the parsed script; ShellSyntaxError."""
     if "\0" in text:
         raise ShellSyntaxError("syntax error: a script can't hold NUL")
-    plain, heredocs = take_heredocs(text, parse_script)
-    tree = _parser().parse(plain.encode())
-    return Script(_Compiler(plain.encode(), heredocs).sequence(tree.root_node.children))
+    masked = mask(text, parse_script)
+    tree = _parser().parse(masked.structure)
+    return Script(_Compiler(masked.source, masked.heredocs).sequence(tree.root_node.children))
 
 
 @lru_cache(maxsize=1)
@@ -72,6 +79,9 @@ class _Compiler:
 
     def text(self, start: int, end: int) -> str:
         return self.source[start:end].decode()
+
+    def line(self, node: tree_sitter.Node) -> int:
+        return self.source.count(b"\n", 0, node.start_byte) + 1
 
     def sequence(self, children: Iterable[tree_sitter.Node]) -> Sequence:
         items: list[Node] = []
@@ -90,34 +100,29 @@ class _Compiler:
         for child in node.children:
             if child.type == "ERROR" or (child.is_missing and not child.is_named):
                 raise self._error(child)
-        match node.type:
-            case "list":
-                return self._list(node)
-            case "pipeline":
-                return _pipeline([self.node(child) for child in node.children if child.type not in {"|", "comment"}])
-            case "redirected_statement":
-                return self._redirected(node)
-            case "negated_command":
-                return _negate(self.node(node.children[-1]))
-            case "compound_statement":
-                return self._compound(node)
-            case "subshell":
-                return Subshell(self.sequence(node.children[1:-1]))
-            case "if_statement":
-                return self._if(node)
-            case "while_statement":
-                return self._loop(node)
-            case "for_statement":
-                return self._for(node)
-            case "case_statement":
-                return self._case(node)
-            case "function_definition":
-                return self._function(node)
-        raise self._error(node)
+        compile_ = self._compilers().get(node.type)
+        if compile_ is None:
+            raise self._error(node)
+        return compile_(node)
+
+    def _compilers(self) -> dict[str, Callable[[tree_sitter.Node], Node]]:
+        return {
+            "list": self._list,
+            "pipeline": self._pipeline,
+            "redirected_statement": self._redirected,
+            "negated_command": lambda node: _negate(self.node(node.children[-1])),
+            "compound_statement": self._compound,
+            "subshell": lambda node: Subshell(self.sequence(node.children[1:-1])),
+            "if_statement": self._if,
+            "while_statement": self._loop,
+            "for_statement": self._for,
+            "case_statement": self._case,
+            "function_definition": self._function,
+        }
 
     def _error(self, node: tree_sitter.Node) -> ShellSyntaxError:
         found = self.text(node.start_byte, node.end_byte).split("\n")[0].strip()
-        line = node.start_point[0] + 1
+        line = self.line(node)
         return ShellSyntaxError(f'line {line}: syntax error: unexpected "{found or "end of file"}"')
 
     # -- simple commands and redirections
@@ -136,7 +141,7 @@ class _Compiler:
                 pieces.append(" " * (child.start_byte > end) + self.text(child.start_byte, child.end_byte))
             end = child.end_byte
         assignments, words = split_command("".join(pieces), parse_script)
-        return Simple(tuple(assignments), tuple(words), tuple(redirects), node.start_point[0] + 1)
+        return Simple(tuple(assignments), tuple(words), tuple(redirects), self.line(node))
 
     def _flat(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
         if node.type in {"command", "declaration_command"}:
@@ -180,10 +185,13 @@ class _Compiler:
                 body = self.node(child)
         words = tuple(split_words(extra, parse_script))
         if body is None:
-            return Simple((), words, tuple(redirects), node.start_point[0] + 1)
+            return Simple((), words, tuple(redirects), self.line(node))
         return _attach(body, tuple(redirects), words)
 
     # -- compound commands
+
+    def _pipeline(self, node: tree_sitter.Node) -> Node:
+        return _pipeline([self.node(child) for child in node.children if child.type not in {"|", "comment"}])
 
     def _list(self, node: tree_sitter.Node) -> Node:
         left, op, right = (child for child in node.children if child.type != "comment")
@@ -235,7 +243,7 @@ class _Compiler:
             values = node.children_by_field_name("value")
             text = self.text(start.end_byte, values[-1].end_byte) if values else ""
             words = tuple(split_words(text, parse_script))
-        return For(self.text(name.start_byte, name.end_byte), words, self._do(body), node.start_point[0] + 1)
+        return For(self.text(name.start_byte, name.end_byte), words, self._do(body), self.line(node))
 
     def _case(self, node: tree_sitter.Node) -> Case:
         value = node.child_by_field_name("value")
@@ -268,8 +276,6 @@ class _Compiler:
 
 def _behind_first(text: str) -> str:
     """Return a redirection's text behind its first word."""
-    from runtime.simulated.shell.words import WordReader
-
     reader = WordReader(text, parse_script)
     reader.skip_blanks()
     reader.read_word(" \t\n")

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 _CLASSES = {
     "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "space": r" \t\n\r\f\v",
-    "blank": r" \t", "punct": r"!-/:-@\[-`{-~", "xdigit": "0-9a-fA-F", "print": " -~", "graph": "!-~", "cntrl": r"\0-\x1f\x7f",
+    "blank": r" \t", "punct": r"!-/:-@\[-`{-~", "xdigit": "0-9a-fA-F", "print": " -~", "graph": "!-~",
+    "cntrl": r"\0-\x1f\x7f",
 }  # fmt: skip
 _CACHED_PATTERNS = 1024
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MODES = {">": "w", ">|": "w", ">>": "a", "<": "r", "<>": "rw", "&>": "w", "&>>": "a"}
 
 
-class RedirectFault(Exception):  # noqa: N818 - the command fails with a message
+class RedirectFault(Exception):  # noqa: N818 - control flow or an outcome, not an error of ours
     """A redirection failed; the text is the shell's."""
 
 

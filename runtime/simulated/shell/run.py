@@ -8,6 +8,7 @@ from attrs import define, field
 
 from runtime.simulated.access import read_all, read_path
 from runtime.simulated.process import Disposition
+from runtime.simulated.shell.builtins import BUILTINS
 from runtime.simulated.shell.interpreter import Shell
 from runtime.simulated.shell.options import LONG_OPTIONS
 from runtime.simulated.shell.variables import Variables
@@ -65,7 +66,9 @@ async def sh(process: Process, name: str, arguments: list[str]) -> int:
 
 
 def _shell(process: Process, name: str) -> Shell:
-    shell = Shell(process, Variables.from_environment({**process.env, "PWD": process.cwd}), name, main_pid=process.pid)
+    shell = Shell(
+        process, Variables.from_environment({**process.env, "PWD": process.cwd}), BUILTINS, name, main_pid=process.pid
+    )
     ignored = [number for number, each in process.dispositions.items() if each is Disposition.IGNORE]
     shell.traps = dict.fromkeys(ignored, "")
     return shell

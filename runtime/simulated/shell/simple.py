@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runtime.simulated.shell import launch
-from runtime.simulated.shell.builtins import BUILTINS, SPECIAL
+from runtime.simulated.shell.builtins.special import SPECIAL
 from runtime.simulated.shell.expand import expand_text, expand_words
 from runtime.simulated.shell.faults import ShellFault
 from runtime.simulated.shell.quoting import show
@@ -29,7 +29,7 @@ async def run_simple(shell: Shell, node: Simple, *, is_last: bool) -> int:
     name = arguments[0]
     if name in shell.functions:
         return await _with_redirects(shell, node, arguments)
-    if name in BUILTINS:
+    if name in shell.builtins:
         return await _with_redirects(shell, node, arguments)
     return await _run_program(shell, node, arguments, is_last=is_last)
 
@@ -77,7 +77,7 @@ async def _with_redirects(shell: Shell, node: Simple, arguments: list[str]) -> i
         saved = await redirect(shell, shell.process, node.redirects)
     except RedirectFault as fault:
         if name in SPECIAL and name not in shell.functions:
-            raise ShellFault(str(fault)) from fault
+            raise ShellFault(str(fault), 1) from fault
         await shell.say(str(fault))
         shell.status = 1
         return await shell.check_errexit()
@@ -121,7 +121,7 @@ async def _run_inside(shell: Shell, arguments: list[str], assigned: list[tuple[s
 
 async def _builtin(shell: Shell, arguments: list[str]) -> int:
     try:
-        return await BUILTINS[arguments[0]](shell, arguments)
+        return await shell.builtins[arguments[0]](shell, arguments)
     except OSError as error:
         await shell.say(f"{arguments[0]}: {error.strerror}")
         return 1

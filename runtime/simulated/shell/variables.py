@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class ReadonlyFault(Exception):  # noqa: N818 - it becomes the shell's own error
+class ReadonlyFault(Exception):  # noqa: N818 - control flow or an outcome, not an error of ours
     """A read-only variable was to be changed."""
 
 
@@ -33,7 +33,7 @@ class Variables:
     def copy(self) -> Variables:
         """Return the variables of a subshell."""
         other = Variables(dict(self.values), set(self.exported), set(self.readonly), self.exports_all)
-        other._frames = [dict(frame) for frame in self._frames]  # noqa: SLF001 - a copy of itself
+        other._frames = [dict(frame) for frame in self._frames]
         return other
 
     def put(self, name: str, value: str) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from runtime.simulated.shell.nodes import Script
 
 _SPECIAL = "@*#?$!-"
+_CASE = re.compile(r"(?<![^\s;&|(])(?:(case)(?=\s+\S+\s+in\s)|esac(?![^\s;&|)]))")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 _ESCAPED_IN_QUOTES = frozenset('$`"\\')
 
@@ -221,32 +222,38 @@ class WordReader:
     def _close(self, at: int, close: str) -> int:
         """Return where an expansion closes, over nested ones and quotes."""
         text = self.text
-        depth = 0
+        depth = cases = 0
         while at < len(text):
             char = text[at]
-            if char == "\\":
-                at += 1
-            elif char == "'" and close != "))" and not (close == "}" and self._in_double_quotes(at)):
-                at = self._find("'", at + 1)
-            elif char == '"':
-                at = self._skip_quoted(at + 1)
-            elif char == "#" and close == ")" and text[at - 1] in " \t\n;(":
-                newline = text.find("\n", at)
-                at = len(text) if newline < 0 else newline
-            elif depth == 0 and text.startswith(close, at):
+            if close == ")" and (match := _CASE.match(text, at)):
+                cases = max(0, cases + (1 if match[1] else -1))
+                at = match.end() - 1
+            elif depth == 0 and not cases and text.startswith(close, at):
                 return at
-            elif char == "`":
-                at = self._find("`", at + 1)
-            elif text.startswith("${", at):
-                at = self._close(at + 2, "}")
-            elif text.startswith("$(", at):
-                at = self._close(at + 2, ")")
-            elif char == "(" and close != "}":
-                depth += 1
-            elif char == ")" and close != "}":
-                depth -= 1
+            elif char in "()" and close != "}":
+                depth = max(0, depth + (1 if char == "(" else -1))
+            else:
+                at = self._over(at, close)
             at += 1
         raise ShellSyntaxError(f"syntax error: missing '{close}'")
+
+    def _over(self, at: int, close: str) -> int:
+        """Return the last place of what begins here: a quotation, a comment, an expansion or one character."""
+        text, char = self.text, self.text[at]
+        if char == "\\":
+            return at + 1
+        if char == "'" and close != "))" and not (close == "}" and self._in_double_quotes(at)):
+            return self._find("'", at + 1)
+        if char == '"':
+            return self._skip_quoted(at + 1)
+        if char == "#" and close == ")" and text[at - 1] in " \t\n;(":
+            newline = text.find("\n", at)
+            return len(text) if newline < 0 else newline
+        if char == "`":
+            return self._find("`", at + 1)
+        if text.startswith(("${", "$("), at):
+            return self._close(at + 2, "}" if text[at + 1] == "{" else ")")
+        return at
 
     def _in_double_quotes(self, at: int) -> bool:
         return self.text[:at].count('"') % 2 == 1

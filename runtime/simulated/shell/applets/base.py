@@ -8,9 +8,10 @@ from attrs import define, field
 
 from runtime.simulated import signals
 from runtime.simulated.access import CHUNK_BYTES, open_file, read_all
+from runtime.simulated.shell.launch import ProgramMissing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Awaitable, Callable
 
     from runtime.simulated.process import Main, Process
     from runtime.simulated.streams import OpenFile
@@ -38,6 +39,9 @@ def applet_main(applet: Applet, argv: tuple[str, ...]) -> Main:
         except AppletError as error:
             await complain(process, name, str(error))
             return error.status
+        except ProgramMissing as missing:
+            await complain(process, name, f"can't execute: {missing}")
+            return missing.status
         except BrokenPipeError:
             process.killed_by = signals.SIGPIPE
             return 128 + signals.SIGPIPE
@@ -141,22 +145,13 @@ class Inputs:
     paths: list[str]
     status: int = 0
 
-    async def files(self) -> AsyncIterator[tuple[str, OpenFile]]:
-        """Open each input in turn."""
-        for path in self.paths or ["-"]:
-            file = await open_input(self.process, self.name, path)
-            if file is None:
-                self.status = 1
-                continue
-            yield path, file
-            if path != "-":
-                file.release()
+    def files(self) -> InputFiles:
+        """Return every input, opened when its turn comes."""
+        return InputFiles(self, list(self.paths or ["-"]))
 
-    async def lines(self) -> AsyncIterator[tuple[str, bytes]]:
-        """Yield every line with its newline, and where it comes from."""
-        async for path, file in self.files():
-            async for line in read_lines(self.process, file):
-                yield path, line
+    def lines(self) -> InputLines:
+        """Return every line of every input with its newline."""
+        return InputLines(self.process, self.files())
 
     async def text(self) -> bytes:
         """Read all inputs."""
@@ -164,16 +159,87 @@ class Inputs:
         return b"".join(parts)
 
 
-async def read_lines(process: Process, file: OpenFile) -> AsyncIterator[bytes]:
-    """Yield the lines of an open file as they come."""
-    rest = b""
-    while part := await file.read(CHUNK_BYTES):
-        process.step()
-        *whole, rest = (rest + part).split(b"\n")
-        for line in whole:
-            yield line + b"\n"
-    if rest:
-        yield rest
+@define
+class InputFiles:
+    """Opens inputs one after the other; the last one is closed when the next is asked for."""
+
+    _inputs: Inputs
+    _waiting: list[str]
+    _open: OpenFile | None = None
+
+    def __aiter__(self) -> InputFiles:
+        """Return itself."""
+        return self
+
+    async def __anext__(self) -> tuple[str, OpenFile]:
+        """Open the next input that can be opened."""
+        if self._open is not None:
+            self._open.release()
+            self._open = None
+        while self._waiting:
+            path = self._waiting.pop(0)
+            file = await open_input(self._inputs.process, self._inputs.name, path)
+            if file is not None:
+                self._open = None if path == "-" else file
+                return path, file
+            self._inputs.status = 1
+        raise StopAsyncIteration
+
+
+@define
+class Lines:
+    """The lines of an open file, as they come, each with its newline."""
+
+    _process: Process
+    _file: OpenFile
+    _whole: list[bytes] = field(factory=list)
+    _rest: bytes = b""
+
+    def __aiter__(self) -> Lines:
+        """Return itself."""
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Return the next line; what has no newline is the last."""
+        while not self._whole:
+            part = await self._file.read(CHUNK_BYTES)
+            if not part:
+                return self._last()
+            self._process.step()
+            *whole, self._rest = (self._rest + part).split(b"\n")
+            self._whole = [line + b"\n" for line in reversed(whole)]
+        return self._whole.pop()
+
+    def _last(self) -> bytes:
+        line, self._rest = self._rest, b""
+        if not line:
+            raise StopAsyncIteration
+        return line
+
+
+@define
+class InputLines:
+    """The lines of several inputs, each with its path."""
+
+    _process: Process
+    _files: InputFiles
+    _path: str = ""
+    _lines: Lines | None = None
+
+    def __aiter__(self) -> InputLines:
+        """Return itself."""
+        return self
+
+    async def __anext__(self) -> tuple[str, bytes]:
+        """Return the next line of the present input, else of the next."""
+        while True:
+            if self._lines is None:
+                self._path, file = await anext(self._files)
+                self._lines = Lines(self._process, file)
+            try:
+                return self._path, await anext(self._lines)
+            except StopAsyncIteration:
+                self._lines = None
 
 
 def whole_number(text: str) -> int:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from runtime.simulated.streams import OpenFile
 
 _UNITS = {
-    "": 1, "c": 1, "w": 2, "b": 512, "k": 1024, "K": 1024, "kB": 1000, "M": 1 << 20, "MB": 10**6, "G": 1 << 30, "GB": 10**9,
+    "": 1, "c": 1, "w": 2, "b": 512, "k": 1024, "K": 1024, "kB": 1000, "M": 1 << 20, "MB": 10**6,
+    "G": 1 << 30, "GB": 10**9,
 }  # fmt: skip
 _DEFAULT_BLOCK = 512
 
@@ -83,7 +84,7 @@ async def _block(source: OpenFile, block: int) -> bytes:
     return data
 
 
-async def truncate(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def truncate(process: Process, name: str, arguments: list[str]) -> int:
     """Set the size of files."""
     taken = options(arguments, "c", "s")
     wanted = size(taken.values.get("s", "0"))

@@ -145,7 +145,7 @@ async def wget(process: Process, name: str, arguments: list[str]) -> int:
             raise AppletError(f"can't connect to remote host ({host}): {error.strerror}") from error
     if response is None:
         raise AppletError("download timed out")
-    if response.status >= 400:  # noqa: PLR2004 - an HTTP error
+    if response.status >= 400:
         raise AppletError(f"server returned error: HTTP/1.1 {response.status} {response.reason}")
     if not taken.has("s"):
         await _save(
@@ -160,7 +160,7 @@ async def _follow(process: Process, request: Request) -> Response:
     response = await fetch(process, request)
     for _ in range(_MAX_REDIRECTS):
         target = response.header("location")
-        if not 300 <= response.status < 400 or target is None:  # noqa: PLR2004 - an HTTP redirection
+        if not 300 <= response.status < 400 or target is None:
             break
         if target.startswith("/"):
             match = _URL.fullmatch(request.url)
@@ -192,7 +192,7 @@ _CURL_LONG = {
 
 
 async def curl(process: Process, name: str, arguments: list[str]) -> int:
-    """Fetch a URL as curl does, with its exit codes: 6 name, 7 connection, 22 HTTP error with -f, 28 time, 52 nothing."""
+    """Fetch a URL with curl's exit codes: 6 name, 7 connection, 22 HTTP error with -f, 28 time, 52 empty answer."""
     taken = options(arguments, "sSfLkIivNg", "oXdHmwACRUu", _CURL_LONG)
     urls = [*taken.lists.get("U", []), *taken.rest]
     if not urls:
@@ -214,7 +214,7 @@ async def curl(process: Process, name: str, arguments: list[str]) -> int:
         return await _curl_fault(
             process, taken.flags, 7, f"Failed to connect to {urls[0]}: Could not connect to server"
         )
-    if taken.has("f") and response.status >= 400:  # noqa: PLR2004 - an HTTP error
+    if taken.has("f") and response.status >= 400:
         return await _curl_fault(process, taken.flags, 22, f"The requested URL returned error: {response.status}")
     await _show(process, taken.values, response, with_head=taken.has("i", "I"))
     return 0
@@ -247,7 +247,7 @@ async def nc(process: Process, name: str, arguments: list[str]) -> int:
     if taken.has("l"):
         port = taken.values.get("p") or (taken.rest[-1] if taken.rest else "")
         return await listen_once(process, int(port), forever=taken.has("k"))
-    if len(taken.rest) < 2:  # noqa: PLR2004 - host and port
+    if len(taken.rest) < 2:
         raise AppletError("usage: nc [-z] HOST PORT")
     host, port = taken.rest[0], taken.rest[1]
     resolved = address(process, host)
@@ -279,7 +279,7 @@ async def _talk(process: Process, stream: trio.abc.Stream, *, only_tries: bool) 
         await process.write(1, bytes(part))
 
 
-async def ip(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def ip(process: Process, name: str, arguments: list[str]) -> int:
     """Show addresses; changing anything needs NET_ADMIN."""
     changes = {"add", "del", "set", "replace", "flush", "change"}
     if changes & set(arguments):

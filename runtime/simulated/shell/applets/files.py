@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from runtime.simulated.process import Process
     from runtime.simulated.tree import Entry
 
+TEMPORARY = "/tmp"  # noqa: S108 - a path of the simulation
 _MODE_STEP = re.compile(r"([ugoa]*)([-+=])([rwxXst]*)")
 _WHO = {"u": 0o700, "g": 0o070, "o": 0o007, "a": 0o777}
 _BITS = {"r": 0o444, "w": 0o222, "x": 0o111}
@@ -43,6 +44,8 @@ async def touch(process: Process, name: str, arguments: list[str]) -> int:
 async def rm(process: Process, name: str, arguments: list[str]) -> int:
     """Remove files, and directories with -r."""
     taken = options(arguments, "rRfiv")
+    if not taken.rest and not taken.has("f"):
+        raise AppletError("missing operand")
     status = 0
     for path in taken.rest:
         try:
@@ -74,15 +77,19 @@ async def rmdir(process: Process, name: str, arguments: list[str]) -> int:
     for path in options(arguments, "p").rest:
         node = access.get(process, path, follow=False)
         try:
-            if isinstance(node, Directory) and node.children:
-                raise os_error(errno.ENOTEMPTY, path)
-            if node is not None and not isinstance(node, Directory):
-                raise os_error(errno.ENOTDIR, path)
+            _check_removable(node, path)
             access.remove(process, path)
         except OSError as error:
             await complain(process, name, f"'{path}': {error.strerror}")
             status = 1
     return status
+
+
+def _check_removable(node: Entry | None, path: str) -> None:
+    if isinstance(node, Directory) and node.children:
+        raise os_error(errno.ENOTEMPTY, path)
+    if node is not None and not isinstance(node, Directory):
+        raise os_error(errno.ENOTDIR, path)
 
 
 async def mkdir(process: Process, name: str, arguments: list[str]) -> int:
@@ -129,22 +136,24 @@ async def cp(process: Process, name: str, arguments: list[str]) -> int:
     sources, target = _sources_and_target(taken.rest)
     status = 0
     for source in sources:
+        node = access.get(process, source, follow=not taken.has("a", "d", "P"))
+        if isinstance(node, Directory) and not taken.has("a", "r", "R"):
+            await complain(process, name, f"omitting directory '{source}'")
+            status = 1
+            continue
         try:
-            node = access.need(process, source, follow=not taken.has("a", "d", "P"))
-            if isinstance(node, Directory) and not taken.has("a", "r", "R"):
-                raise AppletError(f"omitting directory '{source}'")
-            await _copy(process, node, _destination(process, source, target, is_exact=taken.has("T")))
+            if node is None:
+                access.need(process, source)
+            else:
+                await _copy(process, node, _destination(process, source, target, is_exact=taken.has("T")))
         except OSError as error:
             await complain(process, name, f"can't stat '{source}': {error.strerror}")
-            status = 1
-        except AppletError as error:
-            await complain(process, name, str(error))
             status = 1
     return status
 
 
 def _sources_and_target(rest: list[str]) -> tuple[list[str], str]:
-    if len(rest) < 2:  # noqa: PLR2004 - one source, one target
+    if len(rest) < 2:
         raise AppletError("missing file operand")
     return rest[:-1], rest[-1]
 
@@ -236,7 +245,7 @@ def new_mode(old: int, text: str, *, is_directory: bool) -> int:
 async def chmod(process: Process, name: str, arguments: list[str]) -> int:
     """Change modes."""
     words = [word for word in arguments if word not in {"-R", "-v", "-f", "-c"}]
-    if len(words) < 2:  # noqa: PLR2004 - a mode and a file
+    if len(words) < 2:
         raise AppletError("missing operand")
     status = 0
     for path in words[1:]:
@@ -263,7 +272,7 @@ def _with_all_below(process: Process, node: Entry, *, is_recursive: bool) -> lis
 async def chown(process: Process, name: str, arguments: list[str]) -> int:
     """Change owners; only root may."""
     words = [word for word in arguments if not word.startswith("-")]
-    if len(words) < 2:  # noqa: PLR2004 - an owner and a file
+    if len(words) < 2:
         raise AppletError("missing operand")
     user, _, group = words[0].replace(".", ":").partition(":")
     status = 0
@@ -284,16 +293,14 @@ async def chown(process: Process, name: str, arguments: list[str]) -> int:
     return status
 
 
-async def mktemp(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def mktemp(process: Process, name: str, arguments: list[str]) -> int:
     """Make a new file, or a directory with -d, and print its path."""
     taken = options(arguments, "dqut", "p")
-    template = taken.rest[0] if taken.rest else f"{taken.values.get('p', '/tmp')}/tmp.XXXXXX"  # noqa: S108 - simulated
+    folder = taken.values.get("p", TEMPORARY)
+    template = taken.rest[0] if taken.rest else f"{folder}/tmp.XXXXXX"
+    stem = template.rstrip("X")
     number = 0
-    while True:
-        text = _letters(number)
-        path = re.sub(r"X+$", lambda match: text.rjust(len(match[0]), "a"), template)
-        if access.get(process, path) is None:
-            break
+    while access.get(process, path := stem + _letters(number).rjust(len(template) - len(stem), "a")) is not None:
         number += 1
     access.create(process, path, Directory(mode=0o700) if taken.has("d") else File(mode=0o600))
     await put(process, f"{path}\n")
@@ -306,53 +313,6 @@ def _letters(number: int) -> str:
         number, rest = divmod(number, 26)
         text = chr(ord("a") + rest) + text
     return text
-
-
-async def basename(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
-    """Print the last part of a path."""
-    if not arguments:
-        raise AppletError("missing operand")
-    text = posixpath.basename(arguments[0].rstrip("/")) or "/"
-    suffix = arguments[1] if len(arguments) > 1 else ""
-    await put(process, (text.removesuffix(suffix) if text != suffix else text) + "\n")
-    return 0
-
-
-async def dirname(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
-    """Print a path without its last part."""
-    if not arguments:
-        raise AppletError("missing operand")
-    stripped = arguments[0].rstrip("/")
-    await put(
-        process, (posixpath.dirname(stripped).rstrip("/") or ("/" if arguments[0].startswith("/") else ".")) + "\n"
-    )
-    return 0
-
-
-async def readlink(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
-    """Print where a symbolic link leads; with -f the whole path."""
-    taken = options(arguments, "fenmv")
-    for path in taken.rest:
-        if taken.has("f", "e", "m"):
-            await put(process, access.find(process, path).path + ("" if taken.has("n") else "\n"))
-            continue
-        node = access.get(process, path, follow=False)
-        if not isinstance(node, Symlink):
-            return 1
-        await put(process, node.target + ("" if taken.has("n") else "\n"))
-    return 0
-
-
-async def realpath(process: Process, name: str, arguments: list[str]) -> int:
-    """Print whole paths."""
-    status = 0
-    for path in arguments:
-        try:
-            await put(process, f"{access.find(process, path).path}\n")
-        except OSError as error:
-            await complain(process, name, f"{path}: {error.strerror}")
-            status = 1
-    return status
 
 
 def kind_letter(node: Entry) -> str:

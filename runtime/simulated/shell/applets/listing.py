@@ -85,12 +85,15 @@ def _sorted(entries: list[tuple[str, Entry]], taken: Options) -> list[tuple[str,
 
 async def _print(process: Process, entries: list[tuple[str, Entry]], taken: Options) -> None:
     for name, node in entries:
-        mark = (
-            ("/" if isinstance(node, Directory) else "*" if node.mode & 0o111 and isinstance(node, File) else "")
-            if taken.has("F")
-            else ""
-        )
+        mark = _mark(node, taken)
         await put(process, (_long(name, node) if taken.has("l") else name) + mark + "\n")
+
+
+def _mark(node: Entry, taken: Options) -> str:
+    """Return what -F and -p put behind a name."""
+    if isinstance(node, Directory):
+        return "/" if taken.has("F", "p") else ""
+    return "*" if taken.has("F") and isinstance(node, File) and node.mode & 0o111 else ""
 
 
 def _long(name: str, node: Entry) -> str:
@@ -203,7 +206,7 @@ async def du(process: Process, name: str, arguments: list[str]) -> int:
     return status
 
 
-async def df(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def df(process: Process, name: str, arguments: list[str]) -> int:
     """Print the root and the mounted volumes."""
     await put(process, "Filesystem           1K-blocks      Used Available Use% Mounted on\n")
     for path in ["/", *(mount.container_path for mount in process.container.config.mounts)]:

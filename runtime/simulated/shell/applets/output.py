@@ -39,7 +39,7 @@ def unescape(text: str, *, as_echo: bool = False) -> tuple[str, bool]:
     return "".join(parts), cut
 
 
-async def echo(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001 - the signature of all applets
+async def echo(process: Process, name: str, arguments: list[str]) -> int:
     """Print the arguments: -n without a newline, -e with escapes."""
     words, newline, escapes = list(arguments), "\n", False
     while words and len(words[0]) > 1 and words[0][0] == "-" and set(words[0][1:]) <= {"n", "e", "E"}:
@@ -131,6 +131,7 @@ class _Printf:
 
     def number(self, value: str | None) -> int:
         if not value:
+            self.faults.append("invalid number ''")
             return 0
         if value[0] in "'\"":
             return ord(value[1:2] or "\0")
@@ -151,7 +152,7 @@ class _Printf:
             return 0.0
 
 
-async def yes(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001 - the signature of all applets
+async def yes(process: Process, name: str, arguments: list[str]) -> int:
     """Print a line for ever."""
     line = (" ".join(arguments) or "y") + "\n"
     while True:
@@ -159,22 +160,23 @@ async def yes(process: Process, name: str, arguments: list[str]) -> int:  # noqa
         await put(process, line * 64)
 
 
-async def seq(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001 - the signature of all applets
+async def seq(process: Process, name: str, arguments: list[str]) -> int:
     """Print numbers: `seq [-w] [-s separator] [first [step]] last`."""
     words, separator, pads = list(arguments), "\n", False
-    while words and words[0] in {"-w", "-s"}:
-        if words.pop(0) == "-w":
+    while words and words[0].startswith(("-w", "-s")):
+        word = words.pop(0)
+        if word == "-w":
             pads = True
         else:
-            separator = words.pop(0)
-    if not 1 <= len(words) <= 3:  # noqa: PLR2004 - first, step, last
+            separator = word[2:] or words.pop(0)
+    if not 1 <= len(words) <= 3:
         raise AppletError("usage: seq [-w] [-s SEP] [FIRST [INC]] LAST")
     numbers = [_seq_number(word) for word in words]
     first = numbers[0] if len(numbers) > 1 else 1.0
-    step = numbers[1] if len(numbers) > 2 else 1.0  # noqa: PLR2004 - first, step, last
+    step = numbers[1] if len(numbers) > 2 else 1.0
     digits = max(len(word.partition(".")[2]) for word in words)
     count = int((numbers[-1] - first) / step + 1e-9) + 1 if step else 0
-    if count > 10_000_000:  # noqa: PLR2004 - more than a script can want
+    if count > 10_000_000:
         raise AppletError("too many numbers for a simulation")
     texts = [f"{first + step * number:.{digits}f}" for number in range(max(0, count))]
     if pads:

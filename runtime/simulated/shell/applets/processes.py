@@ -28,7 +28,7 @@ def duration(text: str) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
-async def sleep(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001 - the signature of all applets
+async def sleep(process: Process, name: str, arguments: list[str]) -> int:
     """Let time pass."""
     if not arguments:
         raise AppletError("missing operand", _USAGE_STATUS)
@@ -39,18 +39,18 @@ async def sleep(process: Process, name: str, arguments: list[str]) -> int:  # no
     return 0
 
 
-async def usleep(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def usleep(process: Process, name: str, arguments: list[str]) -> int:
     """Let microseconds pass."""
     await process.sleep(int(arguments[0]) / 1e6 if arguments else 0)
     return 0
 
 
-async def true(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def true(process: Process, name: str, arguments: list[str]) -> int:
     """Succeed."""
     return 0
 
 
-async def false(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def false(process: Process, name: str, arguments: list[str]) -> int:
     """Fail."""
     return 1
 
@@ -125,7 +125,7 @@ def _named(process: Process, pattern: str, *, is_full: bool, is_exact: bool) -> 
     return sorted(found, key=lambda other: other.pid)
 
 
-async def pidof(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def pidof(process: Process, name: str, arguments: list[str]) -> int:
     """Print the ids of the processes with a name, newest first."""
     wanted = {word.rsplit("/", 1)[-1] for word in arguments if not word.startswith("-")}
     found = [
@@ -139,7 +139,7 @@ async def pidof(process: Process, name: str, arguments: list[str]) -> int:  # no
     return int(not found)
 
 
-async def pgrep(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def pgrep(process: Process, name: str, arguments: list[str]) -> int:
     """Print the ids of the processes whose name fits a pattern."""
     taken = options(arguments, "flxvno")
     found = _named(process, taken.rest[0] if taken.rest else "", is_full=taken.has("f"), is_exact=taken.has("x"))
@@ -148,7 +148,7 @@ async def pgrep(process: Process, name: str, arguments: list[str]) -> int:  # no
     return int(not found)
 
 
-async def pkill(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def pkill(process: Process, name: str, arguments: list[str]) -> int:
     """Send a signal to the processes whose name fits a pattern."""
     words, number = list(arguments), signals.SIGTERM
     for word in arguments:
@@ -180,7 +180,7 @@ async def killall(process: Process, name: str, arguments: list[str]) -> int:
     return status
 
 
-async def ps(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def ps(process: Process, name: str, arguments: list[str]) -> int:
     """List the processes of the container, or of the pod that shares them."""
     taken = options(
         [word for word in arguments if word.startswith("-") or "," in word or word in _COLUMNS], "aefTwA", "o"
@@ -190,8 +190,8 @@ async def ps(process: Process, name: str, arguments: list[str]) -> int:  # noqa:
     pids = process.container.pids
     if pids.is_shared:
         rows.append([_cell(column, 1, 0, ("/pause",)) for column in columns])
-    for each in sorted(pids.processes.values(), key=lambda other: other.pid):
-        rows.append([_cell(column, each.pid, each.parent_pid, each.argv) for column in columns])
+    running = sorted(pids.processes.values(), key=lambda other: other.pid)
+    rows += [[_cell(column, each.pid, each.parent_pid, each.argv) for column in columns] for each in running]
     widths = {"pid": 5, "ppid": 5, "user": 8, "time": 5, "stat": 4, "comm": 16}
     for row in rows:
         cells = [
@@ -219,7 +219,7 @@ def _cell(column: str, pid: int, parent: int, argv: tuple[str, ...]) -> str:
     return values.get(column, "-")
 
 
-async def timeout(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def timeout(process: Process, name: str, arguments: list[str]) -> int:
     """Run a command, and signal it when it takes too long: `timeout [-s signal] [-k seconds] seconds command`."""
     words, number, patience = list(arguments), signals.SIGTERM, math.inf
     while words and words[0].startswith("-"):
@@ -231,7 +231,7 @@ async def timeout(process: Process, name: str, arguments: list[str]) -> int:  # 
             patience = duration(value)
         else:
             raise AppletError(f"invalid option -- '{flag[1:2]}'")
-    if len(words) < 2:  # noqa: PLR2004 - seconds and command
+    if len(words) < 2:
         raise AppletError("usage: timeout [-s SIG] [-k SECS] SECS PROG ARGS")
     argv = tuple(words[1:])
     child = process.child(argv, process.env)
@@ -251,7 +251,7 @@ async def _limit(process: Process, child: Process, seconds: float, number: int, 
     return 128 + signals.SIGKILL
 
 
-async def run_given(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def run_given(process: Process, name: str, arguments: list[str]) -> int:
     """Run the command that is given: nohup, setsid, nice, time, exec-like words."""
     words = [word for place, word in enumerate(arguments) if not (place == 0 and word.startswith("-"))]
     if not words:

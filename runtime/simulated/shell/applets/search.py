@@ -9,9 +9,10 @@ import shlex
 from typing import TYPE_CHECKING
 
 from runtime.simulated import access
-from runtime.simulated.shell.applets.base import AppletError, Inputs, complain, options, put, whole_number
+from runtime.simulated.shell.applets.base import AppletError, Inputs, Lines, complain, options, put, whole_number
 from runtime.simulated.shell.applets.regex import basic, extended
 from runtime.simulated.shell.launch import NOT_FOUND, ProgramMissing
+from runtime.simulated.tree import Directory, File
 
 if TYPE_CHECKING:
     from runtime.simulated.process import Process
@@ -68,8 +69,6 @@ async def grep(process: Process, name: str, arguments: list[str]) -> int:
 
 
 def _below(process: Process, paths: list[str]) -> list[str]:
-    from runtime.simulated.tree import Directory, File
-
     found: list[str] = []
     for path in paths:
         node = access.get(process, path)
@@ -86,11 +85,9 @@ def _below(process: Process, paths: list[str]) -> list[str]:
 
 async def _grep_file(process: Process, taken: Options, work: tuple[list[re.Pattern[str]], OpenFile, str, int]) -> int:
     """Print the lines of one file that match and return their number."""
-    from runtime.simulated.shell.applets.base import read_lines
-
     patterns, file, prefix, limit = work
     count = number = 0
-    async for raw in read_lines(process, file):
+    async for raw in Lines(process, file):
         number += 1
         line = raw.decode(errors="surrogateescape").removesuffix("\n")
         found = [match for match in (pattern.search(line) for pattern in patterns) if match]
@@ -102,7 +99,7 @@ async def _grep_file(process: Process, taken: Options, work: tuple[list[re.Patte
         if not taken.has("c", "l"):
             place = f"{number}:" if taken.has("n") else ""
             if taken.has("o"):
-                for match in patterns[0].finditer(line):
+                for match in filter(lambda match: match[0], patterns[0].finditer(line)):
                     await put(process, f"{prefix}{place}{match[0]}\n")
             else:
                 await put(process, f"{prefix}{place}{line}\n")

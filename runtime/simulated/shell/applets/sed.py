@@ -30,28 +30,30 @@ class _Command:
     is_open: bool = field(default=False, init=False)
 
     def applies(self, number: int, line: str, *, is_last: bool, compile_: Compile) -> bool:
-        return self._is_selected(number, line, is_last, compile_) != self.is_negated
+        return self._is_selected(number, line, is_last=is_last, compile_=compile_) != self.is_negated
 
-    def _is_selected(self, number: int, line: str, is_last: bool, compile_: Compile) -> bool:  # noqa: FBT001
+    def _is_selected(self, number: int, line: str, *, is_last: bool, compile_: Compile) -> bool:
         if not self.addresses:
             return True
         if len(self.addresses) == 1:
-            return _fits(self.addresses[0], number, line, is_last, compile_)
+            return _fits(self.addresses[0], number, line, is_last=is_last, compile_=compile_)
         if self.is_open:
-            self.is_open = not self._ends(number, line, is_last, compile_)
+            self.is_open = not self._ends(number, line, is_last=is_last, compile_=compile_)
             return True
-        if _fits(self.addresses[0], number, line, is_last, compile_):
+        if _fits(self.addresses[0], number, line, is_last=is_last, compile_=compile_):
             last = self.addresses[1]
             self.is_open = not (last.isdecimal() and int(last) <= number)
             return True
         return False
 
-    def _ends(self, number: int, line: str, is_last: bool, compile_: Compile) -> bool:  # noqa: FBT001
+    def _ends(self, number: int, line: str, *, is_last: bool, compile_: Compile) -> bool:
         last = self.addresses[1]
-        return number >= int(last) if last.isdecimal() else _fits(last, number, line, is_last, compile_)
+        return (
+            number >= int(last) if last.isdecimal() else _fits(last, number, line, is_last=is_last, compile_=compile_)
+        )
 
 
-def _fits(address: str, number: int, line: str, is_last: bool, compile_: Compile) -> bool:  # noqa: FBT001
+def _fits(address: str, number: int, line: str, *, is_last: bool, compile_: Compile) -> bool:
     if address == "$":
         return is_last
     if address.isdecimal():
@@ -101,7 +103,7 @@ class _Reader:
                 end = len(self.text) if end < 0 else end
                 command.text = re.sub(r"^\\\n?\s*", "", self.text[self.at : end])
                 self.at = end
-            case "d" | "p" | "q" | "=" | "n" | "D" | "N" | "G" | "H" | "g" | "h" | "x":
+            case "d" | "p" | "q" | "=":
                 pass
             case _:
                 raise AppletError(f"unsupported command {name}")
@@ -204,42 +206,37 @@ class _Editor:
             if not command.applies(number, line, is_last=is_last, compile_=self.compile):
                 continue
             match command.name:
-                case "s":
-                    line, changed = _substitute(command, line)
-                    if changed and "p" in command.flags:
-                        self.output.append(line)
-                case "y":
-                    line = line.translate(str.maketrans(command.flags, command.text))
-                case "p":
-                    self.output.append(line)
-                case "=":
-                    self.output.append(str(number))
-                case "i":
-                    self.output.append(command.text)
+                case "s" | "y":
+                    line = self.change(command, line)
+                case "p" | "=" | "i":
+                    self.output.append({"p": line, "=": str(number), "i": command.text}[command.name])
                 case "a":
                     after.append(command.text)
-                case "c":
-                    self.output.append(command.text)
-                    return
-                case "d":
-                    self.output += after
+                case "c" | "d":
+                    self.output += [command.text] if command.name == "c" else after
                     return
                 case "q":
                     self.has_quit = True
                     break
-                case _:
-                    raise AppletError(f"unsupported command {command.name}")
         if not self.is_quiet:
             self.output.append(line)
         self.output += after
+
+    def change(self, command: _Command, line: str) -> str:
+        """Return the line as `s` or `y` leaves it."""
+        if command.name == "y":
+            return line.translate(str.maketrans(command.flags, command.text))
+        line, changed = _substitute(command, line)
+        if changed and "p" in command.flags:
+            self.output.append(line)
+        return line
 
 
 async def sed(process: Process, name: str, arguments: list[str]) -> int:
     """Edit lines by a script."""
     taken = options(arguments, "nErsi", "ef", {"expression": "e", "quiet": "n"})
     scripts = list(taken.lists.get("e", []))
-    for path in taken.lists.get("f", []):
-        scripts.append((await access.read_path(process, path)).decode())
+    scripts += [(await access.read_path(process, path)).decode() for path in taken.lists.get("f", [])]
     rest = list(taken.rest)
     if not scripts:
         if not rest:

@@ -23,7 +23,7 @@ _NOT_FOUND = HttpAnswer(
 )
 
 
-async def httpd(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def httpd(process: Process, name: str, arguments: list[str]) -> int:
     """Serve files and cgi-bin over HTTP: `httpd [-f] [-p port] [-h home]`; without -f it goes into the background."""
     taken = options(arguments, "fvi", "phcur")
     port = int(taken.values.get("p", "80").rsplit(":", 1)[-1])
@@ -39,7 +39,7 @@ async def httpd(process: Process, name: str, arguments: list[str]) -> int:  # no
     return 0
 
 
-async def _stay(process: Process) -> int:  # noqa: ARG001 - the signature of a program
+async def _stay(process: Process) -> int:
     await trio.sleep_forever()
     return 0
 
@@ -92,8 +92,7 @@ class _Site:
         child = self.process.child((file,), environment)
         output = Buffer()
         for fd, stream in ((0, Text(request.body)), (1, output)):
-            child.fds.pop(fd, output).release()
-            child.fds[fd] = stream
+            child.replace(fd, stream)
         code = await child.run(self.process.container.commands.resolve(child, (file,)))
         if code == 0 or output.data:
             return _cgi_answer(bytes(output.data))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from runtime.simulated.process import Process
 
 
-async def env(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def env(process: Process, name: str, arguments: list[str]) -> int:
     """Print the environment, or run a command in a changed one."""
     words, variables = list(arguments), dict(process.env)
     while words:
@@ -38,7 +38,7 @@ async def env(process: Process, name: str, arguments: list[str]) -> int:  # noqa
     return await main(process)
 
 
-async def printenv(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def printenv(process: Process, name: str, arguments: list[str]) -> int:
     """Print the environment, or the values of some variables."""
     if not arguments:
         await put(process, "".join(f"{key}={value}\n" for key, value in process.env.items()))
@@ -58,12 +58,12 @@ def _account(process: Process, path: str, number: int) -> str | None:
     data = bytes(getattr(node, "data", b"")).decode(errors="replace")
     for row in data.splitlines():
         parts = row.split(":")
-        if len(parts) > 2 and parts[2] == str(number):  # noqa: PLR2004 - name, password, number
+        if len(parts) > 2 and parts[2] == str(number):
             return parts[0]
     return None
 
 
-async def id_(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def id_(process: Process, name: str, arguments: list[str]) -> int:
     """Print user and groups."""
     taken = options(arguments, "ugGnr")
     container = process.container
@@ -81,7 +81,7 @@ async def id_(process: Process, name: str, arguments: list[str]) -> int:  # noqa
         return 0
     named = [_with_name(each, _account(process, "/etc/group", each)) for each in groups]
     user = _with_name(container.uid, _account(process, "/etc/passwd", container.uid))
-    rest = f" groups={','.join(named)}"
+    rest = f" groups={','.join(named)}" if container.config.security.supplemental_groups else ""
     await put(process, f"uid={user} gid={named[0]}{rest}\n")
     return 0
 
@@ -100,7 +100,7 @@ async def whoami(process: Process, name: str, arguments: list[str]) -> int:
     return 0
 
 
-async def hostname(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def hostname(process: Process, name: str, arguments: list[str]) -> int:
     """Print the pod's host name, its address with -i."""
     text = process.container.sandbox.address if "-i" in arguments else process.container.hostname
     if "-s" in arguments:
@@ -112,7 +112,7 @@ async def hostname(process: Process, name: str, arguments: list[str]) -> int:  #
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?)?")
 
 
-async def date(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def date(process: Process, name: str, arguments: list[str]) -> int:
     """Print the virtual time: `date [-u] [-d time] [-I] [+format]`."""
     taken = options(arguments, "uRI", "dDr", {"utc": "u", "date": "d", "iso-8601": "I"})
     at = process.container.machine.now().astimezone(UTC)
@@ -142,7 +142,7 @@ def _parse_date(text: str, now: datetime) -> datetime:
     )
 
 
-async def uname(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def uname(process: Process, name: str, arguments: list[str]) -> int:
     """Print the system's name."""
     taken = options(arguments, "asnrvmpo")
     values = {
@@ -158,13 +158,13 @@ async def uname(process: Process, name: str, arguments: list[str]) -> int:  # no
     return 0
 
 
-async def nproc(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def nproc(process: Process, name: str, arguments: list[str]) -> int:
     """Print the number of processors."""
     await put(process, f"{process.container.machine.cpus}\n")
     return 0
 
 
-async def uptime(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def uptime(process: Process, name: str, arguments: list[str]) -> int:
     """Print how long the machine is up."""
     minutes = int(trio.current_time() // 60)
     await put(
@@ -173,7 +173,7 @@ async def uptime(process: Process, name: str, arguments: list[str]) -> int:  # n
     return 0
 
 
-async def which(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def which(process: Process, name: str, arguments: list[str]) -> int:
     """Print where programs are."""
     status = 0
     for word in arguments:
@@ -184,7 +184,7 @@ async def which(process: Process, name: str, arguments: list[str]) -> int:  # no
     return status
 
 
-async def busybox(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def busybox(process: Process, name: str, arguments: list[str]) -> int:
     """Run one of busybox's words."""
     if not arguments:
         await put(process, "BusyBox (simulated)\n")
@@ -194,12 +194,12 @@ async def busybox(process: Process, name: str, arguments: list[str]) -> int:  # 
     return await main(process)
 
 
-async def pwd(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def pwd(process: Process, name: str, arguments: list[str]) -> int:
     """Print the directory."""
     await put(process, f"{process.cwd}\n")
     return 0
 
 
-async def sync(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def sync(process: Process, name: str, arguments: list[str]) -> int:
     """Do nothing: there is no disk."""
     return 0

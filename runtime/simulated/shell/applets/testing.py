@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from typing import TYPE_CHECKING
 
@@ -10,30 +11,42 @@ from attrs import define
 from runtime.simulated import access
 from runtime.simulated.shell import patterns
 from runtime.simulated.shell.applets.base import AppletError, put
+from runtime.simulated.shell.applets.regex import basic
 from runtime.simulated.tree import Directory, Fifo, File, Special, Symlink, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runtime.simulated.process import Process
+    from runtime.simulated.tree import Entry
 
 _UNARY = frozenset("-" + letter for letter in "bcdefghkLnpGOrsStuwxz")
+_KINDS = {"-f": File, "-d": Directory, "-p": Fifo, "-c": Special}
 _BINARY = frozenset({"=", "==", "!=", "<", ">", "-eq", "-ne", "-gt", "-ge", "-lt", "-le", "-nt", "-ot", "-ef"})
 
+_COMPARED: dict[str, Callable[[int, int], bool]] = {
+    "-eq": operator.eq,
+    "-ne": operator.ne,
+    "-gt": operator.gt,
+    "-ge": operator.ge,
+    "-lt": operator.lt,
+    "-le": operator.le,
+}
 
-async def test(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001 - the signature of all applets
+
+async def test(process: Process, name: str, arguments: list[str]) -> int:
     """Evaluate a condition: 0 true, 1 false."""
     return _evaluate(process, arguments)
 
 
-async def bracket(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def bracket(process: Process, name: str, arguments: list[str]) -> int:
     """Evaluate a condition up to the closing bracket."""
     if not arguments or arguments[-1] != "]":
         raise AppletError("missing ]", 2)
     return _evaluate(process, arguments[:-1])
 
 
-async def double_bracket(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def double_bracket(process: Process, name: str, arguments: list[str]) -> int:
     """Evaluate a condition in which the right side of = is a pattern."""
     if not arguments or arguments[-1] != "]]":
         raise AppletError("missing ]]", 2)
@@ -66,9 +79,9 @@ class _Condition:
         words = self.words
         if len(words) == 1:
             return bool(words[0])
-        if len(words) == 2 and words[0] == "!":  # noqa: PLR2004 - POSIX counts
+        if len(words) == 2 and words[0] == "!":
             return not words[1]
-        if len(words) == 3 and words[1] in _BINARY:  # noqa: PLR2004 - POSIX counts
+        if len(words) == 3 and words[1] in _BINARY:
             return self.binary(words[0], words[1], words[2])
         return None
 
@@ -99,10 +112,10 @@ class _Condition:
     def primary(self) -> bool:
         if self.at >= len(self.words):
             raise AppletError("argument expected", 2)
-        word, operator = self.peek(), self.peek(1)
-        if operator in _BINARY and self.at + 2 < len(self.words):
+        word, operator_ = self.peek(), self.peek(1)
+        if operator_ in _BINARY and self.at + 2 < len(self.words):
             self.at += 3
-            return self.binary(word, operator, self.words[self.at - 1])
+            return self.binary(word, operator_, self.words[self.at - 1])
         if word == "(":
             self.at += 1
             result = self.any()
@@ -112,69 +125,63 @@ class _Condition:
             return result
         if word in _UNARY and self.at + 1 < len(self.words):
             self.at += 2
-            return self.unary(word, operator)
-        if operator in _BINARY:
-            raise AppletError(f"{operator}: argument expected", 2)
+            return self.unary(word, operator_)
+        if operator_ in _BINARY:
+            raise AppletError(f"{operator_}: argument expected", 2)
         self.at += 1
         return bool(word)
 
-    def binary(self, left: str, operator: str, right: str) -> bool:
-        if operator in {"=", "=="}:
+    def binary(self, left: str, operator_: str, right: str) -> bool:
+        if operator_ in {"=", "=="}:
             return patterns.matches(right, left) if self.matches_patterns else left == right
-        if operator == "!=":
+        if operator_ == "!=":
             return not self.binary(left, "=", right)
-        if operator in {"<", ">"}:
-            return left < right if operator == "<" else left > right
-        if operator in {"-nt", "-ot", "-ef"}:
-            return self.files(left, operator, right)
+        if operator_ in {"<", ">"}:
+            return left < right if operator_ == "<" else left > right
+        if operator_ in {"-nt", "-ot", "-ef"}:
+            return self.files(left, operator_, right)
         first, second = _number(left), _number(right)
-        compared: dict[str, Callable[[int, int], bool]] = {
-            "-eq": int.__eq__, "-ne": int.__ne__, "-gt": int.__gt__, "-ge": int.__ge__, "-lt": int.__lt__, "-le": int.__le__,
-        }  # fmt: skip
-        return compared[operator](first, second)
+        return _COMPARED[operator_](first, second)
 
-    def files(self, left: str, operator: str, right: str) -> bool:
+    def files(self, left: str, operator_: str, right: str) -> bool:
         first, second = access.get(self.process, left), access.get(self.process, right)
-        if operator == "-ef":
+        if operator_ == "-ef":
             return first is not None and first is second
         if first is None or second is None:
-            return (first is not None) == (operator == "-nt") and first is not second
-        return first.mtime > second.mtime if operator == "-nt" else first.mtime < second.mtime
-
-    def unary(self, operator: str, word: str) -> bool:
-        if operator in {"-n", "-z"}:
-            return bool(word) == (operator == "-n")
-        if operator == "-t":
             return False
-        if operator in {"-L", "-h"}:
+        return first.mtime > second.mtime if operator_ == "-nt" else first.mtime < second.mtime
+
+    def unary(self, operator_: str, word: str) -> bool:
+        if operator_ in {"-n", "-z"}:
+            return bool(word) == (operator_ == "-n")
+        if operator_ == "-t":
+            return False
+        if operator_ in {"-L", "-h"}:
             return isinstance(access.get(self.process, word, follow=False), Symlink)
         node = access.get(self.process, word) if word else None
         if node is None:
-            return self.is_special(operator, word)
-        match operator:
-            case "-e":
-                return True
-            case "-f":
-                return isinstance(node, File)
-            case "-d":
-                return isinstance(node, Directory)
-            case "-p":
-                return isinstance(node, Fifo)
-            case "-c":
-                return isinstance(node, Special)
+            return self.is_special(operator_, word)
+        return self.has(operator_, node)
+
+    def has(self, operator_: str, node: Entry) -> bool:
+        """Tell whether a node is what a test asks for."""
+        container = self.process.container
+        match operator_:
+            case "-f" | "-d" | "-p" | "-c":
+                return isinstance(node, _KINDS[operator_])
             case "-s":
                 return size_of(node) > 0
             case "-r" | "-w":
-                return access.may(self.process, node, access.READ if operator == "-r" else access.WRITE)
+                return access.may(self.process, node, access.READ if operator_ == "-r" else access.WRITE)
             case "-x":
                 return bool(node.mode & 0o111) and access.may(self.process, node, access.EXECUTE)
             case "-O" | "-G":
-                return node.uid == self.process.container.uid
-        return False
+                return node.uid == container.uid
+        return operator_ == "-e"
 
-    def is_special(self, operator: str, word: str) -> bool:
+    def is_special(self, operator_: str, word: str) -> bool:
         """Tell whether a path that isn't in the tree exists: /proc and a process's own descriptors."""
-        return operator in {"-e", "-r", "-f"} and access.exists(self.process, word)
+        return operator_ in {"-e", "-r", "-f"} and access.exists(self.process, word)
 
 
 def _number(text: str) -> int:
@@ -184,7 +191,7 @@ def _number(text: str) -> int:
         raise AppletError(f"{text}: bad number", 2) from None
 
 
-async def expr(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001 - the signature of all applets
+async def expr(process: Process, name: str, arguments: list[str]) -> int:
     """Evaluate an expression of words; 1 when the result is empty or 0."""
     if not arguments:
         raise AppletError("syntax error", 2)
@@ -209,9 +216,9 @@ class _Expr:
             return self.primary()
         value = self.level(number + 1)
         while self.at < len(self.words) and self.words[self.at] in _EXPR_LEVELS[number]:
-            operator = self.words[self.at]
+            operator_ = self.words[self.at]
             self.at += 1
-            value = self.apply(operator, value, self.level(number + 1))
+            value = self.apply(operator_, value, self.level(number + 1))
         return value
 
     def take(self) -> str:
@@ -240,19 +247,19 @@ class _Expr:
             return str(next((place for place, char in enumerate(text, start=1) if char in wanted), 0))
         return word
 
-    def apply(self, operator: str, left: str, right: str) -> str:
-        if operator == "|":
+    def apply(self, operator_: str, left: str, right: str) -> str:
+        if operator_ == "|":
             return left if left not in {"", "0"} else right
-        if operator == "&":
+        if operator_ == "&":
             return "0" if left in {"", "0"} or right in {"", "0"} else left
-        if operator == ":":
+        if operator_ == ":":
             return _expr_match(left, right)
-        if operator in _EXPR_LEVELS[2]:
-            return str(int(_compare(operator, left, right)))
+        if operator_ in _EXPR_LEVELS[2]:
+            return str(int(_compare(operator_, left, right)))
         first, second = _expr_number(left), _expr_number(right)
-        if operator in {"/", "%"} and second == 0:
+        if operator_ in {"/", "%"} and second == 0:
             raise AppletError("division by zero", 2)
-        match operator:
+        match operator_:
             case "+":
                 return str(first + second)
             case "-":
@@ -260,7 +267,7 @@ class _Expr:
             case "*":
                 return str(first * second)
         quotient = abs(first) // abs(second) * (1 if (first < 0) == (second < 0) else -1)
-        return str(quotient if operator == "/" else first - quotient * second)
+        return str(quotient if operator_ == "/" else first - quotient * second)
 
 
 def _expr_number(text: str) -> int:
@@ -270,22 +277,18 @@ def _expr_number(text: str) -> int:
         raise AppletError("non-numeric argument", 2) from None
 
 
-def _compare(operator: str, left: str, right: str) -> bool:
-    pair: tuple[int, int] | tuple[str, str] = (left, right)
+def _compare(operator_: str, left: str, right: str) -> bool:
+    """Compare two words, as numbers when both are."""
     if re.fullmatch(r"-?\d+", left) and re.fullmatch(r"-?\d+", right):
-        pair = (int(left), int(right))
-    first, second = pair
-    if operator in {"=", "=="}:
-        return first == second
-    if operator == "!=":
-        return first != second
-    order = (first > second) - (first < second)  # type: ignore[operator]
-    return {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[operator]
+        order = (int(left) > int(right)) - (int(left) < int(right))
+    else:
+        order = (left > right) - (left < right)
+    if operator_ in {"=", "=="}:
+        return order == 0
+    return {"!=": order != 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[operator_]
 
 
 def _expr_match(text: str, pattern: str) -> str:
-    from runtime.simulated.shell.applets.regex import basic
-
     match = basic(pattern).match(text)
     if match is None:
         return "" if r"\(" in pattern else "0"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runtime.simulated import access
 from runtime.simulated.access import CHUNK_BYTES
-from runtime.simulated.shell.applets.base import AppletError, Inputs, complain, options, put, read_lines
+from runtime.simulated.shell.applets.base import AppletError, Inputs, Lines, complain, options, put
 from runtime.simulated.tree import File
 
 if TYPE_CHECKING:
@@ -44,7 +44,10 @@ def _count(text: str) -> int:
 
 def _line_options(arguments: list[str], flags: str) -> Options:
     """Read the options of head and tail, whose -5 means -n 5."""
-    words = [word for each in arguments for word in (["-n", each[1:]] if re.fullmatch(r"-\d+", each) else [each])]
+    words: list[str] = []
+    for word in arguments:
+        is_value = bool(words) and words[-1] in {"-n", "-c"}
+        words += ["-n", word[1:]] if re.fullmatch(r"-\d+", word) and not is_value else [word]
     return options(words, flags, "nc", {"lines": "n", "bytes": "c", "follow": "f"})
 
 
@@ -66,7 +69,7 @@ async def head(process: Process, name: str, arguments: list[str]) -> int:
                 await process.write(1, part)
             continue
         if text.startswith("-"):
-            lines = [line async for line in read_lines(process, file)]
+            lines = [line async for line in Lines(process, file)]
             await process.write(1, b"".join(lines[: max(0, len(lines) - count)]))
             continue
         left = count
@@ -88,8 +91,7 @@ async def _read_line(file: OpenFile) -> bytes:
 
 async def tail(process: Process, name: str, arguments: list[str]) -> int:
     """Print the last lines or bytes; with -f or -F go on with what is written later."""
-    words = ["-n" + word if re.fullmatch(r"\+\d+", word) else word for word in arguments]
-    taken = _line_options(words, "fFqv")
+    taken = _line_options(arguments, "fFqv")
     inputs = Inputs(process, name, taken.rest)
     if taken.has("F") and taken.rest:
         await _wait_until_there(process, taken.rest[0])
@@ -318,7 +320,7 @@ def _tr_set(text: str) -> list[str]:
     return result
 
 
-async def tr(process: Process, name: str, arguments: list[str]) -> int:  # noqa: ARG001
+async def tr(process: Process, name: str, arguments: list[str]) -> int:
     """Replace, delete or squeeze characters."""
     taken = options(arguments, "dscC")
     if not taken.rest:
@@ -384,7 +386,7 @@ async def tac(process: Process, name: str, arguments: list[str]) -> int:
 
 
 async def nl(process: Process, name: str, arguments: list[str]) -> int:
-    """Number the lines that aren't empty."""
+    """Print lines with numbers, empty ones without."""
     inputs = Inputs(process, name, options(arguments, "p", "bnswvi").rest)
     number = 0
     async for _, line in inputs.lines():

@@ -10,12 +10,10 @@ from runtime.simulated.shell.applets.base import AppletError
 from runtime.simulated.shell.builtins import flow, names, state
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Mapping
 
     from runtime.simulated.shell.applets.base import Applet
-    from runtime.simulated.shell.interpreter import Shell
-
-    Builtin = Callable[[Shell, list[str]], Awaitable[int]]
+    from runtime.simulated.shell.interpreter import Builtin, Shell
 
 
 def _inside(applet: Applet) -> Builtin:
@@ -31,7 +29,7 @@ def _inside(applet: Applet) -> Builtin:
     return builtin
 
 
-async def _nothing(shell: Shell, arguments: list[str]) -> int:  # noqa: ARG001 - the signature of all built-ins
+async def _nothing(shell: Shell, arguments: list[str]) -> int:
     return 0
 
 
@@ -79,8 +77,3 @@ BUILTINS: Mapping[str, Builtin] = MappingProxyType(
         "[[": _inside(testing.double_bracket),
     }
 )
-SPECIAL = frozenset(
-    {":", "break", "continue", "return", "exit", "exec", "eval", ".", "source", "trap", "export", "readonly", "unset",
-     "set", "shift", "times", "local"}
-)  # fmt: skip
-"""Built-ins whose errors end the shell and whose assignments stay."""

@@ -23,7 +23,7 @@ def number_of(shell: Shell, name: str, text: str) -> int:
     return int(text)
 
 
-async def false(shell: Shell, arguments: list[str]) -> int:  # noqa: ARG001 - the signature of all built-ins
+async def false(shell: Shell, arguments: list[str]) -> int:
     """Fail."""
     return 1
 
@@ -76,7 +76,7 @@ async def eval_(shell: Shell, arguments: list[str]) -> int:
 
 async def source(shell: Shell, arguments: list[str]) -> int:
     """Run a file in this shell."""
-    if len(arguments) < 2:  # noqa: PLR2004 - the file
+    if len(arguments) < 2:
         return 2
     try:
         data = await read_path(shell.process, arguments[1])
@@ -84,7 +84,7 @@ async def source(shell: Shell, arguments: list[str]) -> int:
         text = f"{arguments[0]}: line {shell.line - 1}: can't open '{arguments[1]}': {error.strerror}"
         raise ShellFault(text) from error
     saved = shell.positional
-    if len(arguments) > 2:  # noqa: PLR2004 - the file and its arguments
+    if len(arguments) > 2:
         shell.positional = arguments[2:]
     try:
         return await shell.evaluate(data.decode(errors="replace"))

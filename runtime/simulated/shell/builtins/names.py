@@ -96,7 +96,7 @@ async def unset(shell: Shell, arguments: list[str]) -> int:
 
 
 async def read(shell: Shell, arguments: list[str]) -> int:
-    """Read a line into variables: `read [-r] [-p prompt] [-t seconds] [-n count] [-s] [names]`; 1 at the end of input."""
+    """Read a line: `read [-r] [-p prompt] [-t seconds] [-n count] [-s] [names]`; 1 at the end of input."""
     flags: set[str] = set()
     names: list[str] = []
     seconds, count = float("inf"), -1
@@ -196,15 +196,16 @@ async def getopts(shell: Shell, arguments: list[str]) -> int:
     is_last = offset + 2 >= len(word)
     shell.option_offset = 0 if is_last else offset + 1
     index += is_last
+    value: str | None = None
     if place < 0:
-        await _bad_option(shell, options, letter)
-        letter, value = "?", letter if options.startswith(":") else None
+        letter, value = await _bad_option(shell, options, letter, f"Illegal option -{letter}", "?")
     elif options[place + 1 : place + 2] == ":":
-        value = words[index - 1] if is_last and index <= len(words) else None if is_last else word[offset + 2 :]
         shell.option_offset = 0
-        index += 1
-    else:
-        value = None
+        if is_last and index > len(words):
+            letter, value = await _bad_option(shell, options, letter, f"No arg for -{letter} option", ":")
+        else:
+            value = words[index - 1] if is_last else word[offset + 2 :]
+            index += 1
     if value is not None:
         shell.assign("OPTARG", value)
     shell.assign("OPTIND", str(index))
@@ -212,6 +213,9 @@ async def getopts(shell: Shell, arguments: list[str]) -> int:
     return 0
 
 
-async def _bad_option(shell: Shell, options: str, letter: str) -> None:
-    if not options.startswith(":"):
-        await launch.try_write(shell.process, 2, f"Illegal option -{letter}\n".encode())
+async def _bad_option(shell: Shell, options: str, letter: str, text: str, silent: str) -> tuple[str, str | None]:
+    """Return the name and OPTARG of a wrong option: told in them when the options begin with a colon, else printed."""
+    if options.startswith(":"):
+        return silent, letter
+    await launch.try_write(shell.process, 2, f"{text}\n".encode())
+    return "?", None

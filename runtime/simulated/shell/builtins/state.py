@@ -10,6 +10,7 @@ from runtime.simulated.shell.applets import processes
 from runtime.simulated.shell.applets.base import AppletError
 from runtime.simulated.shell.arithmetic import ArithmeticFault, evaluate
 from runtime.simulated.shell.builtins.flow import number_of
+from runtime.simulated.shell.builtins.special import SPECIAL
 from runtime.simulated.shell.faults import ShellFault
 from runtime.simulated.shell.launch import ProgramMissing
 from runtime.simulated.shell.options import LONG_OPTIONS
@@ -76,13 +77,14 @@ async def cd(shell: Shell, arguments: list[str]) -> int:
     except OSError as error:
         reason = error.strerror
     if reason is not None:
-        raise ShellFault(f"cd: line {shell.line - 1}: can't cd to {target}: {reason}")
+        await shell.say(f"cd: line {shell.line - 1}: can't cd to {target}: {reason}")
+        return 1
     shell.variables.values["OLDPWD"] = shell.process.cwd
     shell.process.cwd = shell.variables.values["PWD"] = found.path
     return 0
 
 
-async def pwd(shell: Shell, arguments: list[str]) -> int:  # noqa: ARG001 - the signature of all built-ins
+async def pwd(shell: Shell, arguments: list[str]) -> int:
     """Print the directory."""
     await shell.process.write(1, f"{shell.process.cwd}\n".encode())
     return 0
@@ -102,13 +104,11 @@ async def type_(shell: Shell, arguments: list[str]) -> int:
 
 
 def _meaning(shell: Shell, word: str) -> str | None:
-    from runtime.simulated.shell.builtins import BUILTINS, SPECIAL
-
     if word in shell.aliases:
         return f"an alias for {shell.aliases[word]}"
     if word in shell.functions:
         return "a function"
-    if word in BUILTINS:
+    if word in shell.builtins:
         return "a special shell builtin" if word in SPECIAL else "a shell builtin"
     try:
         shell.process.container.commands.resolve(shell.process, (word,))
@@ -119,8 +119,6 @@ def _meaning(shell: Shell, word: str) -> str | None:
 
 async def command(shell: Shell, arguments: list[str]) -> int:
     """Run a word as no function; with -v say what it means."""
-    from runtime.simulated.shell.builtins import BUILTINS
-
     words = arguments[1:]
     flag = ""
     while words and words[0] in {"-v", "-V", "-p", "--"}:
@@ -134,8 +132,8 @@ async def command(shell: Shell, arguments: list[str]) -> int:
         text = meaning if meaning.startswith("/") else words[0]
         await shell.process.write(1, (f"{text}\n" if flag == "-v" else f"{words[0]} is {meaning}\n").encode())
         return 0
-    if words[0] in BUILTINS:
-        return await BUILTINS[words[0]](shell, words)
+    if words[0] in shell.builtins:
+        return await shell.builtins[words[0]](shell, words)
     env = shell.variables.environment()
     process = shell.process.child(tuple(words), env)
     main, status = await launch.find_main(shell, process, tuple(words))
@@ -201,7 +199,7 @@ def _job_pid(word: str, running: list[Process]) -> str:
     return str(running[number - 1].pid) if 0 < number <= len(running) else "0"
 
 
-async def times(shell: Shell, arguments: list[str]) -> int:  # noqa: ARG001 - the signature of all built-ins
+async def times(shell: Shell, arguments: list[str]) -> int:
     """Print the time used: none."""
     await shell.process.write(1, b"0m0.000s 0m0.000s\n0m0.000s 0m0.000s\n")
     return 0
@@ -209,7 +207,7 @@ async def times(shell: Shell, arguments: list[str]) -> int:  # noqa: ARG001 - th
 
 async def ulimit(shell: Shell, arguments: list[str]) -> int:
     """Print a limit; there are none."""
-    if len(arguments) <= 2 and not any(word.isdecimal() for word in arguments[1:]):  # noqa: PLR2004 - one flag
+    if len(arguments) <= 2 and not any(word.isdecimal() for word in arguments[1:]):
         await shell.process.write(1, b"unlimited\n")
     return 0
 

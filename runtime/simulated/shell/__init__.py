@@ -1,0 +1,1 @@
+"""A POSIX shell and busybox's words, in virtual time."""

@@ -1,0 +1,147 @@
+"""What the grammar gets to see of a script: its structure, with the inside of words covered.
+
+Quoted text, expansions and the characters of patterns become the letter `x`, byte for byte, so that nothing in them can
+be mistaken for structure and every place stays where it was. A here-document's `<<word` becomes a redirection from a
+marker file, its body lines become comments. `[` is an ordinary word, as POSIX has it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from attrs import define, field, frozen
+
+from runtime.simulated.shell.words import WordReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runtime.simulated.shell.nodes import Script
+
+MARKER = "/.heredoc/"
+_START = re.compile(r"<<(-?)[ \t]*")
+_BLANKS = " \t\n"
+_BEFORE_WORD = " \t\n;&|("
+
+
+@frozen
+class Heredoc:
+    """The body of one here-document; a quoted delimiter means that nothing in it is expanded."""
+
+    text: str
+    is_literal: bool
+
+
+@frozen
+class Masked:
+    """A script as the grammar sees it, and as the words are read: of the same length in bytes."""
+
+    structure: bytes
+    source: bytes
+    heredocs: tuple[Heredoc, ...]
+
+
+def mask(text: str, parse: Callable[[str], Script]) -> Masked:
+    """Return a script ready for the grammar; ShellSyntaxError for a quotation without end."""
+    scanner = _Scanner(text, WordReader(text, parse))
+    scanner.run()
+    return Masked("".join(scanner.structure).encode(), "".join(scanner.source).encode(), tuple(scanner.heredocs))
+
+
+@define
+class _Scanner:
+    text: str
+    reader: WordReader
+    at: int = 0
+    structure: list[str] = field(factory=list)
+    source: list[str] = field(factory=list)
+    waiting: list[tuple[str, bool, bool]] = field(factory=list)
+    heredocs: list[Heredoc] = field(factory=list)
+
+    def run(self) -> None:
+        text = self.text
+        while self.at < len(text):
+            char = text[self.at]
+            if char == "\n" and self.waiting:
+                self._bodies()
+            elif char == "#" and self._begins_word():
+                end = text.find("\n", self.at)
+                self._copy(len(text) if end < 0 else end)
+            elif text.startswith("\\\n", self.at):
+                self._copy(self.at + 2)
+            elif char in "'\"\\$`":
+                self.reader.at = self.at
+                self.reader.read_one()
+                self._cover(min(self.reader.at, len(text)))
+            elif text.startswith("<<", self.at) and text[self.at + 2 : self.at + 3] != "<":
+                self._heredoc()
+            elif self._is_inside_word(char):
+                self._cover(self.at + 1)
+            elif text.startswith(("[[", "]]"), self.at):
+                self._copy(self.at + 2)
+            else:
+                self._copy(self.at + 1)
+
+    def _begins_word(self) -> bool:
+        return self.at == 0 or self.text[self.at - 1] in _BEFORE_WORD
+
+    def _ends_word(self, end: int) -> bool:
+        return end >= len(self.text) or self.text[end] in " \t\n;&|)"
+
+    def _is_inside_word(self, char: str) -> bool:
+        """Tell whether a character that may be structure is part of a word here."""
+        if char in "[]":
+            return not (
+                self.text.startswith(char * 2, self.at) and self._begins_word() and self._ends_word(self.at + 2)
+            )
+        if char == "{":
+            return not (self._begins_word() and self._ends_word(self.at + 1))
+        if char == "}":
+            return not self._begins_word()
+        return char in "*?+@%^~=," or ord(char) > 126
+
+    def _copy(self, end: int) -> None:
+        part = self.text[self.at : end]
+        self.structure.append(part)
+        self.source.append(part)
+        self.at = end
+
+    def _cover(self, end: int) -> None:
+        part = self.text[self.at : end]
+        self.source.append(part)
+        self.structure.append("x" * len(part.encode()))
+        self.at = end
+
+    def _heredoc(self) -> None:
+        match = _START.match(self.text, self.at)
+        start = match.end() if match is not None else self.at
+        self.reader.at = start
+        word = self.reader.read_word(" \t\n;&|<>()")
+        raw = self.text[start : self.reader.at]
+        marker = f"<{MARKER}{len(self.heredocs) + len(self.waiting)}"
+        self.structure.append(marker)
+        self.source.append(marker)
+        is_literal = any(char in raw for char in "'\"\\")
+        self.waiting.append((word.plain or raw, bool(match and match[1]), is_literal))
+        self.at = self.reader.at
+
+    def _bodies(self) -> None:
+        self.at += 1
+        for delimiter, strips_tabs, is_literal in self.waiting:
+            lines: list[str] = []
+            while self.at < len(self.text):
+                end = self.text.find("\n", self.at)
+                end = len(self.text) if end < 0 else end
+                line = self.text[self.at : end].lstrip("\t") if strips_tabs else self.text[self.at : end]
+                self.at = end + 1
+                self.structure.append("\n#")
+                self.source.append("\n#")
+                if line == delimiter:
+                    break
+                lines.append(line + "\n")
+            self.heredocs.append(Heredoc("".join(lines), is_literal))
+        self.waiting.clear()
+        self.structure.append("\n")
+        self.source.append("\n")
+        self.at = min(self.at, len(self.text))

@@ -1,0 +1,219 @@
+"""Running the nodes of a script, one function a kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime.simulated import signals
+from runtime.simulated.process import Disposition
+from runtime.simulated.shell import patterns
+from runtime.simulated.shell.expand import expand_arithmetic, expand_pattern, expand_text, expand_words
+from runtime.simulated.shell.faults import LoopControl
+from runtime.simulated.shell.nodes import (
+    AndOr,
+    ArithmeticCommand,
+    Background,
+    Case,
+    For,
+    Function,
+    If,
+    Loop,
+    Negated,
+    Node,
+    Pipeline,
+    Redirected,
+    Sequence,
+    Simple,
+    Subshell,
+)
+from runtime.simulated.shell.redirect import RedirectFault, redirect, restore
+from runtime.simulated.shell.simple import run_simple
+from runtime.simulated.streams import NullFile, Pipe
+
+if TYPE_CHECKING:
+    from runtime.simulated.process import Process
+    from runtime.simulated.shell.interpreter import Shell
+
+MAX_JOBS = 32
+
+
+async def run(shell: Shell, node: Node, *, is_last: bool = False) -> int:  # noqa: C901, PLR0912 - one arm a kind of node
+    """Run one node; `is_last` lets its last command take the shell's place, as ash does."""
+    match node:
+        case Simple():
+            status = await run_simple(shell, node, is_last=is_last)
+            if shell.process.pending:
+                await shell.run_traps()
+            return status
+        case Sequence():
+            return await _sequence(shell, node, is_last=is_last)
+        case AndOr():
+            status = await _test(shell, node.left)
+            if (status == 0) == node.is_and:
+                status = await run(shell, node.right, is_last=is_last)
+            return status
+        case If():
+            return await _if(shell, node, is_last=is_last)
+        case Loop():
+            return await _loop(shell, node)
+        case For():
+            return await _for(shell, node)
+        case Case():
+            return await _case(shell, node, is_last=is_last)
+        case Background():
+            return _background(shell, node)
+        case Pipeline():
+            return await _pipeline(shell, node)
+        case Subshell():
+            child = shell.process.child(shell.process.argv, shell.process.env)
+            return await shell.finish_child(child, await shell.fork(child).run_here(node.body))
+        case Redirected():
+            return await _redirected(shell, node)
+        case Negated():
+            shell.status = int(await _test(shell, node.body) == 0)
+            return shell.status
+        case Function():
+            shell.functions[node.name] = node.body
+            shell.status = 0
+            return 0
+        case ArithmeticCommand():
+            shell.status = int(await expand_arithmetic(shell, node.expression) == 0)
+            return await shell.check_errexit()
+
+
+async def _test(shell: Shell, node: Node) -> int:
+    shell.tested += 1
+    try:
+        return await run(shell, node)
+    finally:
+        shell.tested -= 1
+
+
+async def _sequence(shell: Shell, node: Sequence, *, is_last: bool) -> int:
+    items = node.items
+    for number, item in enumerate(items, start=1):
+        await run(shell, item, is_last=is_last and number == len(items))
+    if not items:
+        shell.status = 0
+    return shell.status
+
+
+async def _if(shell: Shell, node: If, *, is_last: bool) -> int:
+    for condition, body in node.branches:
+        if await _test(shell, condition) == 0:
+            return await run(shell, body, is_last=is_last)
+    shell.status = 0
+    return await run(shell, node.otherwise, is_last=is_last) if node.otherwise is not None else 0
+
+
+async def _loop(shell: Shell, node: Loop) -> int:
+    status = 0
+    shell.loops += 1
+    try:
+        while await _goes_on(shell, node) and await _iterate(shell, node.body):
+            status = shell.status
+        if shell.was_broken:
+            status = 0
+    finally:
+        shell.loops -= 1
+    shell.status = status
+    return status
+
+
+async def _goes_on(shell: Shell, node: Loop) -> bool:
+    """Run a loop's condition; a `break` in it ends the loop."""
+    shell.was_broken = False
+    try:
+        return (await _test(shell, node.condition) == 0) != node.is_until
+    except LoopControl as control:
+        _pass_on(shell, control)
+        return not control.is_break
+
+
+async def _iterate(shell: Shell, body: Node) -> bool:
+    """Run a loop's body once; False when the loop ends here."""
+    shell.process.step()
+    try:
+        await run(shell, body)
+    except LoopControl as control:
+        _pass_on(shell, control)
+        shell.status = 0
+        shell.was_broken = control.is_break
+        return not control.is_break
+    return True
+
+
+def _pass_on(shell: Shell, control: LoopControl) -> None:
+    """Raise on a `break` or `continue` that means an outer loop."""
+    if control.levels > 1 and shell.loops > 1:
+        raise LoopControl(control.levels - 1, is_break=control.is_break)
+
+
+async def _for(shell: Shell, node: For) -> int:
+    values = shell.positional if node.words is None else await expand_words(shell, node.words)
+    shell.status = 0
+    shell.loops += 1
+    try:
+        for value in tuple(values):
+            shell.assign(node.name, value)
+            if not await _iterate(shell, node.body):
+                break
+    finally:
+        shell.loops -= 1
+    return shell.status
+
+
+async def _case(shell: Shell, node: Case, *, is_last: bool) -> int:
+    value = await expand_text(shell, node.word)
+    for choices, body in node.items:
+        for choice in choices:
+            if patterns.matches(await expand_pattern(shell, choice), value):
+                shell.status = 0
+                return await run(shell, body, is_last=is_last)
+    shell.status = 0
+    return 0
+
+
+def _background(shell: Shell, node: Background) -> int:
+    child = shell.process.child(shell.process.argv, shell.process.env)
+    child.replace(0, NullFile())
+    for number in (signals.SIGINT, signals.SIGQUIT):
+        child.catch(number, Disposition.IGNORE)
+    if len(shell.jobs) > MAX_JOBS:
+        shell.jobs = {pid: job for pid, job in shell.jobs.items() if job.exit_code is None}
+    shell.fork(child).run_beside(node.body)
+    shell.jobs[child.pid] = child
+    shell.background_pid = child.pid
+    shell.status = 0
+    return 0
+
+
+async def _pipeline(shell: Shell, node: Pipeline) -> int:
+    stages: list[Process] = []
+    source = None
+    for number, stage in enumerate(node.stages, start=1):
+        child = shell.process.child(shell.process.argv, shell.process.env)
+        if source is not None:
+            child.replace(0, source)
+        if number < len(node.stages):
+            source, writer = Pipe().open_ends()
+            child.replace(1, writer)
+        shell.fork(child).run_beside(stage)
+        stages.append(child)
+    codes = [await shell.process.wait_exit(child) for child in stages]
+    failed = [code for code in codes if code]
+    status = failed[-1] if "pipefail" in shell.options and failed else codes[-1]
+    return await shell.finish_child(stages[-1], status)
+
+
+async def _redirected(shell: Shell, node: Redirected) -> int:
+    try:
+        saved = await redirect(shell, shell.process, node.redirects)
+    except RedirectFault as fault:
+        await shell.say(str(fault))
+        shell.status = 1
+        return await shell.check_errexit()
+    try:
+        return await run(shell, node.body)
+    finally:
+        restore(shell.process, saved)

@@ -82,7 +82,7 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
 
     async def before_remove(container_id: ContainerID) -> None:
         await kubelet.logs.drained(container_id)
-        await pleg.last_look(container_id)
+        await pleg.look_before_removal(container_id)
 
     containers = ContainerManager(
         runtime=runtime,

@@ -99,7 +99,7 @@ class PLEG:
                 self.request(uid)
             await self._updated.wait()
 
-    async def last_look(self, container_id: ContainerID) -> None:
+    async def look_before_removal(self, container_id: ContainerID) -> None:
         """Record the end of a run that is about to be removed, in case no relist sees it any more."""
         if container_id in self._exited:
             return

@@ -139,7 +139,11 @@ class NodeConfigMaker:
         return EnvironmentSources(
             config_maps={c.metadata.name or "": c for c in config_maps},
             secrets={s.metadata.name or "": s for s in secrets},
-            facts=RuntimeFacts(node_name=self.node.name, pod_ips=pod_ips, host_ips=self.node.host_ips),
+            facts=RuntimeFacts(
+                node_name=self.node.name,
+                pod_ips=self.node.host_ips if pod.spec.host_network else pod_ips,
+                host_ips=self.node.host_ips,
+            ),
             allocatable=self.node.allocatable(),
             volumes=await self._env_files(pod, container),
         )

@@ -14,6 +14,7 @@ from attrs import define, field, frozen
 
 from kubelet_emu.api import labels, reasons
 from kubelet_emu.kubelet.killer import Kill
+from kubelet_emu.kubelet.sandbox_config import ConfigError
 from kubelet_emu.rules.backoff import Backoff, backoff_key
 from kubelet_emu.rules.observed import StartFailure
 from runtime.api import ContainerState, CRIError
@@ -71,6 +72,9 @@ class ImagePuller(Protocol):
 
     def tell_missing_pull_secrets(self, pod: Pod) -> None:
         """Send an event when the pod names pull secrets that don't exist."""
+
+    def collect_garbage(self, now: datetime) -> None:
+        """Forget back-offs that are over."""
 
     async def ensure_image_exists(self, pod: Pod, container: AnyContainer) -> ImageOutcome:
         """Return the image to run, or why there is none."""
@@ -214,16 +218,15 @@ class ContainerManager:
         self, pod: Pod, actions: PodActions, observed: ObservedPod, results: list[SyncResult]
     ) -> StartedSandbox | None:
         """Return the sandbox to start containers in, made if need be; None when it failed or none is wanted."""
-        config = await self.configs.pod_sandbox_config(pod, actions.attempt)
-        if not actions.create_sandbox:
-            if actions.sandbox_id is None or actions.kill_pod:
-                return None
-            ips = observed.sandboxes[0].ip, *observed.sandboxes[0].additional_ips
-            return StartedSandbox(id=actions.sandbox_id, config=config, ips=tuple(filter(None, ips)), observed=observed)
+        if not actions.create_sandbox and (actions.sandbox_id is None or actions.kill_pod):
+            return None
         try:
+            config = await self.configs.pod_sandbox_config(pod, actions.attempt)
+            if not actions.create_sandbox and actions.sandbox_id is not None:
+                return self._known_sandbox(actions.sandbox_id, config, observed)
             sandbox_id = await self.runtime.run_pod_sandbox(config)
             status = await self.runtime.pod_sandbox_status(sandbox_id)
-        except CRIError as error:
+        except (CRIError, ConfigError) as error:
             message = reasons.failed_create_pod_sandbox(str(error))
             self.recorder.event(pod, None, reasons.WARNING, reasons.FAILED_CREATE_POD_SANDBOX, message)
             results.append(
@@ -238,6 +241,10 @@ class ContainerManager:
         results.append(SyncResult(action="CreatePodSandbox", target=pod.metadata.name or ""))
         self.on_sandbox_ready(pod)
         ips = status.ip, *status.additional_ips
+        return StartedSandbox(id=sandbox_id, config=config, ips=tuple(filter(None, ips)), observed=observed)
+
+    def _known_sandbox(self, sandbox_id: SandboxID, config: PodSandboxConfig, observed: ObservedPod) -> StartedSandbox:
+        ips = observed.sandboxes[0].ip, *observed.sandboxes[0].additional_ips
         return StartedSandbox(id=sandbox_id, config=config, ips=tuple(filter(None, ips)), observed=observed)
 
     async def _start(
@@ -339,7 +346,9 @@ class ContainerManager:
 
     def collect_garbage(self) -> None:
         """Forget back-offs that are long over (kubelet v1.36 HandlePodCleanups, backOff.GC)."""
-        self.backoff = self.backoff.collect_garbage(self.timebase.now())
+        now = self.timebase.now()
+        self.backoff = self.backoff.collect_garbage(now)
+        self.images.collect_garbage(now)
 
     def forget(self, uid: str) -> None:
         """Drop what is known of a pod that is over for good."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import struct
+from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeVar
 
 import h2.config
@@ -103,10 +104,21 @@ async def _read_request(stream: trio.abc.Stream, connection: h11.Connection) -> 
 
 async def _send(stream: trio.abc.Stream, connection: h11.Connection, answer: HttpAnswer) -> None:
     headers = [*answer.headers, ("Content-Length", str(len(answer.body)))]
-    data = connection.send(h11.Response(status_code=answer.status, headers=headers)) or b""
+    data = (
+        connection.send(h11.Response(status_code=answer.status, headers=headers, reason=reason_of(answer.status)))
+        or b""
+    )
     data += connection.send(h11.Data(data=answer.body)) or b""
     data += connection.send(h11.EndOfMessage()) or b""
     await stream.send_all(data)
+
+
+def reason_of(status: int) -> str:
+    """Return the phrase of an HTTP status, "" for one that has none."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
 
 
 async def serve_http(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field, frozen
 
-from runtime.simulated.shell.words import WordReader
+from runtime.simulated.shell.words import ShellSyntaxError, WordReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,8 +78,10 @@ class _Scanner:
                 self._heredoc()
             elif self._is_inside_word(char):
                 self._cover(self.at + 1)
-            elif text.startswith(("[[", "]]"), self.at):
-                self._copy(self.at + 2)
+            elif char == "[":
+                self._double_brackets()
+            elif text.startswith("<>", self.at):
+                self._cover(self.at + 2, "< ")
             else:
                 self._copy(self.at + 1)
 
@@ -99,7 +101,7 @@ class _Scanner:
             return not (self._begins_word() and self._ends_word(self.at + 1))
         if char == "}":
             return not self._begins_word()
-        return char in "*?+@%^~=," or ord(char) > 126
+        return char in "]*?+@%^~=," or ord(char) > 126
 
     def _copy(self, end: int) -> None:
         part = self.text[self.at : end]
@@ -107,11 +109,21 @@ class _Scanner:
         self.source.append(part)
         self.at = end
 
-    def _cover(self, end: int) -> None:
+    def _cover(self, end: int, cover: str | None = None) -> None:
         part = self.text[self.at : end]
         self.source.append(part)
-        self.structure.append("x" * len(part.encode()))
+        self.structure.append("x" * len(part.encode()) if cover is None else cover)
         self.at = end
+
+    def _double_brackets(self) -> None:
+        """Cover a whole `[[ ... ]]`, whose && and < are not the shell's."""
+        self.reader.at = self.at
+        while self.reader.at < len(self.text):
+            if self.text.startswith("]]", self.reader.at) and self._ends_word(self.reader.at + 2):
+                self._cover(self.reader.at + 2)
+                return
+            self.reader.read_one()
+        raise ShellSyntaxError("syntax error: missing ]]")
 
     def _heredoc(self) -> None:
         match = _START.match(self.text, self.at)

@@ -48,7 +48,8 @@ from runtime.simulated.shell.words import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_SEPARATORS = frozenset({";", "\n", "comment", ";;"})
+_SEPARATORS = frozenset({";", "\n", "comment"})
+_RESERVED = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
 _COMMANDS = frozenset(
     {"command", "declaration_command", "unset_command", "test_command", "variable_assignment", "variable_assignments"}
 )
@@ -63,7 +64,10 @@ def parse_script(text: str) -> Script:
         raise ShellSyntaxError("syntax error: a script can't hold NUL")
     masked = mask(text, parse_script)
     tree = _parser().parse(masked.structure)
-    return Script(_Compiler(masked.source, masked.heredocs).sequence(tree.root_node.children))
+    compiler = _Compiler(masked.source, masked.heredocs)
+    if tree.root_node.has_error:
+        compiler.check(tree.root_node)
+    return Script(compiler.sequence(tree.root_node.children))
 
 
 @lru_cache(maxsize=1)
@@ -83,6 +87,13 @@ class _Compiler:
     def line(self, node: tree_sitter.Node) -> int:
         return self.source.count(b"\n", 0, node.start_byte) + 1
 
+    def check(self, node: tree_sitter.Node) -> None:
+        """Raise for the first place that is not shell; a command may lack its word when it has redirections."""
+        if node.type == "ERROR" or (node.is_missing and (node.type != "word" or not _has_redirect(node))):
+            raise self._error(node)
+        for child in node.children:
+            self.check(child)
+
     def sequence(self, children: Iterable[tree_sitter.Node]) -> Sequence:
         items: list[Node] = []
         for child in children:
@@ -95,11 +106,6 @@ class _Compiler:
     def node(self, node: tree_sitter.Node) -> Node:
         if node.type in _COMMANDS:
             return self._simple(node)
-        if node.type == "ERROR" or node.is_missing:
-            raise self._error(node)
-        for child in node.children:
-            if child.type == "ERROR" or (child.is_missing and not child.is_named):
-                raise self._error(child)
         compile_ = self._compilers().get(node.type)
         if compile_ is None:
             raise self._error(node)
@@ -121,9 +127,11 @@ class _Compiler:
         }
 
     def _error(self, node: tree_sitter.Node) -> ShellSyntaxError:
-        found = self.text(node.start_byte, node.end_byte).split("\n")[0].strip()
-        line = self.line(node)
-        return ShellSyntaxError(f'line {line}: syntax error: unexpected "{found or "end of file"}"')
+        """Return what is wrong: the grammar stumbled at the last token of the node."""
+        while node.children:
+            node = node.children[-1]
+        found = self.text(node.start_byte, node.end_byte).strip() or "end of file"
+        return ShellSyntaxError(f'line {self.line(node)}: syntax error: unexpected "{found}"')
 
     # -- simple commands and redirections
 
@@ -141,12 +149,16 @@ class _Compiler:
                 pieces.append(" " * (child.start_byte > end) + self.text(child.start_byte, child.end_byte))
             end = child.end_byte
         assignments, words = split_command("".join(pieces), parse_script)
+        if words and _is_reserved(words[0]):
+            raise ShellSyntaxError(f'line {self.line(node)}: syntax error: unexpected "{words[0].plain}"')
         return Simple(tuple(assignments), tuple(words), tuple(redirects), self.line(node))
 
     def _flat(self, node: tree_sitter.Node) -> list[tree_sitter.Node]:
-        if node.type in {"command", "declaration_command"}:
-            return list(node.children)
-        return [node]
+        """Return the pieces of a simple command; ShellSyntaxError for parentheses, which only bash has here."""
+        for child in node.children:
+            if child.type in {"array", "subshell"}:
+                raise ShellSyntaxError(f'line {self.line(child)}: syntax error: unexpected "("')
+        return list(node.children) if node.type in {"command", "declaration_command"} else [node]
 
     def _redirect(self, node: tree_sitter.Node) -> tuple[Redirect, str]:
         """Return a redirection, and the words behind its target: the grammar takes them in."""
@@ -228,9 +240,6 @@ class _Compiler:
     def _do(self, node: tree_sitter.Node) -> Node:
         if node.type not in {"do_group", "compound_statement"}:
             raise self._error(node)
-        for child in node.children:
-            if child.type == "ERROR" or child.is_missing:
-                raise self._error(child)
         return self.sequence(node.children[1:-1])
 
     def _for(self, node: tree_sitter.Node) -> For:
@@ -263,7 +272,7 @@ class _Compiler:
             elif child.type != "(":
                 patterns[-1] += self.text(child.start_byte, child.end_byte)
         words = tuple(parse_word(pattern.strip(), parse_script) for pattern in patterns)
-        return words, self.sequence(node.children[close + 1 :])
+        return words, self.sequence(child for child in node.children[close + 1 :] if child.type != ";;")
 
     def _function(self, node: tree_sitter.Node) -> Function:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -272,6 +281,16 @@ class _Compiler:
         inner = self.node(body)
         redirects = tuple(self._redirect(child)[0] for child in node.children if child.type == "file_redirect")
         return Function(self.text(name.start_byte, name.end_byte), Redirected(inner, redirects) if redirects else inner)
+
+
+def _has_redirect(node: tree_sitter.Node) -> bool:
+    """Tell whether the command of a missing word has a redirection."""
+    command = node.parent.parent if node.parent is not None else None
+    return command is not None and any(child.type.endswith("_redirect") for child in command.children)
+
+
+def _is_reserved(word: Word) -> bool:
+    return word.plain in _RESERVED and not any(isinstance(part, Literal) and part.is_quoted for part in word.parts)
 
 
 def _behind_first(text: str) -> str:

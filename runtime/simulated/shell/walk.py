@@ -64,6 +64,8 @@ async def run(shell: Shell, node: Node, *, is_last: bool = False) -> int:  # noq
             return _background(shell, node)
         case Pipeline():
             return await _pipeline(shell, node)
+        case Subshell() if is_last and not shell.traps:
+            return await run(shell, node.body, is_last=True)
         case Subshell():
             child = shell.process.child(shell.process.argv, shell.process.env)
             return await shell.finish_child(child, await shell.fork(child).run_here(node.body))
@@ -181,11 +183,16 @@ def _background(shell: Shell, node: Background) -> int:
         child.catch(number, Disposition.IGNORE)
     if len(shell.jobs) > MAX_JOBS:
         shell.jobs = {pid: job for pid, job in shell.jobs.items() if job.exit_code is None}
-    shell.fork(child).run_beside(node.body)
+    shell.fork(child).run_beside(_inside(node.body))
     shell.jobs[child.pid] = child
     shell.background_pid = child.pid
     shell.status = 0
     return 0
+
+
+def _inside(node: Node) -> Node:
+    """Return what a process of its own runs: a subshell needs no second one."""
+    return node.body if isinstance(node, Subshell) else node
 
 
 async def _pipeline(shell: Shell, node: Pipeline) -> int:
@@ -198,7 +205,7 @@ async def _pipeline(shell: Shell, node: Pipeline) -> int:
         if number < len(node.stages):
             source, writer = Pipe().open_ends()
             child.replace(1, writer)
-        shell.fork(child).run_beside(stage)
+        shell.fork(child).run_beside(_inside(stage))
         stages.append(child)
     codes = [await shell.process.wait_exit(child) for child in stages]
     failed = [code for code in codes if code]

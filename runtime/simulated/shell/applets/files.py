@@ -297,7 +297,7 @@ async def mktemp(process: Process, name: str, arguments: list[str]) -> int:
     """Make a new file, or a directory with -d, and print its path."""
     taken = options(arguments, "dqut", "p")
     folder = taken.values.get("p", TEMPORARY)
-    template = taken.rest[0] if taken.rest else f"{folder}/tmp.XXXXXX"
+    template = taken.rest[0] if taken.rest else posixpath.join(folder, "tmp.XXXXXX")
     stem = template.rstrip("X")
     number = 0
     while access.get(process, path := stem + _letters(number).rjust(len(template) - len(stem), "a")) is not None:

@@ -501,9 +501,10 @@ async def test_after_a_restart_of_the_kubelet_first_attempts_are_spread(autojump
 
 async def test_an_older_kubelet_spreads_nothing(autojump_clock: MockClock, node: _Node) -> None:
     node.spread_first_attempts = True
+    manager = node.manager
     await trio.sleep(10)
     node.runs()
-    node.manager.add_pod(a_pod(liveness_probe=EXEC))
+    manager.add_pod(a_pod(liveness_probe=EXEC))
     await trio.sleep(1)
     assert node.attempts() == [10]
 

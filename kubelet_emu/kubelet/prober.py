@@ -23,6 +23,7 @@ from kubelet_emu.rules.probes import (
     ProbeWorkerState,
     find_status,
     is_adopted,
+    is_pod_ready,
     needs_readiness_run,
     observe,
     probe_of,
@@ -104,6 +105,7 @@ class ProbeManager:
     nursery: trio.Nursery
     spread_first_attempts: bool = False
     adopted: set[ContainerID] = field(factory=set, init=False)
+    _made_at: float = field(factory=trio.current_time, init=False)
     _workers: dict[WorkerKey, ProbeWorker] = field(factory=dict, init=False)
     _ended: dict[WorkerKey, ContainerID | None] = field(factory=dict, init=False)
 
@@ -120,9 +122,22 @@ class ProbeManager:
                 key, probe = (uid, container.name, kind), probe_of(container, kind)
                 if probe is None or key in self._workers or self._is_over(key):
                     continue
-                worker = ProbeWorker(manager=self, key=key, pod=pod, container=container, probe=probe)
+                worker = ProbeWorker(
+                    manager=self,
+                    key=key,
+                    pod=pod,
+                    container=container,
+                    probe=probe,
+                    first_delay_seconds=self._first_delay(probe_times(probe).period),
+                )
                 self._workers[key] = worker
                 self.nursery.start_soon(worker.run)
+
+    def _first_delay(self, period: float) -> float:
+        """Spread the first attempts after a restart of the kubelet (kubelet v1.36 worker.run)."""
+        if not self.spread_first_attempts or trio.current_time() - self._made_at >= period:
+            return 0.0
+        return self.rng.random() * period
 
     def stop_liveness_and_startup(self, uid: str) -> None:
         """End the liveness and startup workers of a pod's regular containers: it terminates.
@@ -149,7 +164,8 @@ class ProbeManager:
         """Take over the containers that ran well before this kubelet did: ready and started stay as the API says.
 
         Called before the first sync of a pod found running. A sidecar that was started counts so at once, and doesn't
-        hold up the next container. Source: kubelet v1.36 with ChangeContainerStatusOnKubeletRestart off.
+        hold up the next container; of a pod that is ready, containers are so until their probe says otherwise.
+        Source: kubelet v1.36 with ChangeContainerStatusOnKubeletRestart off.
         """
         if self.features.enabled("ChangeContainerStatusOnKubeletRestart"):
             return
@@ -161,6 +177,8 @@ class ProbeManager:
             self.adopted.add(container_id)
             if found.started and container.startup_probe is not None:
                 self.store.set(ProbeKind.STARTUP, container_id, ProbeResult.SUCCESS)
+            if is_pod_ready(status) and container.readiness_probe is not None:
+                self.store.set(ProbeKind.READINESS, container_id, ProbeResult.SUCCESS)
 
     def status_seen(self, pod: Pod, status: PodStatus) -> None:
         """Ask for a readiness run of each container that a status pass found running, started and not ready.
@@ -210,6 +228,7 @@ class ProbeWorker:
     pod: Pod
     container: Container
     probe: Probe
+    first_delay_seconds: float = 0.0
     state: ProbeWorkerState = field(factory=ProbeWorkerState, init=False)
     _is_stopping: bool = field(default=False, init=False)
     _times: ProbeTimes = field(init=False)
@@ -237,18 +256,12 @@ class ProbeWorker:
     async def run(self) -> None:
         """Probe at every tick until the container is over or `stop`; cancellation ends it at once."""
         try:
-            await self._first_delay()
+            await trio.sleep(self.first_delay_seconds)
             tick_at = trio.current_time() + self._times.period
             while not self._is_stopping and await self._tick():
                 tick_at = await self._next_tick(tick_at)
         finally:
             self.manager.ended(self)
-
-    async def _first_delay(self) -> None:
-        """Spread the first attempts after a restart of the kubelet (kubelet v1.36 worker.run)."""
-        manager = self.manager
-        if manager.spread_first_attempts and manager.timebase.seconds() < self._times.period:
-            await trio.sleep(manager.rng.random() * self._times.period)
 
     async def _next_tick(self, tick_at: float) -> float:
         """Wait for the next tick and return when the one after it is due.

@@ -248,3 +248,8 @@ def is_adopted(status: ContainerStatus, kubelet_started_at: datetime) -> bool:
     if running is None or running.started_at is None:
         return False
     return (kubelet_started_at - running.started_at).total_seconds() > ADOPTION_MARGIN_SECONDS
+
+
+def is_pod_ready(status: PodStatus) -> bool:
+    """Tell whether a pod's condition Ready is True (kubelet v1.36 podutil.IsPodReadyConditionTrue)."""
+    return any(each.type == "Ready" and each.status == "True" for each in status.conditions)

@@ -310,7 +310,7 @@ async def a_node(  # noqa: PLR0913 - a node has many knobs, all with defaults
     max_steps: int = 300_000,
     **options: Any,  # noqa: ANN401
 ) -> AsyncIterator[Rig]:
-    """Run a node; `programs` says by container name (or "pod/container") what its runs are.
+    """Run a node; `programs` says by container name (or "pod/container") what its runs are, () leaves it to the image.
 
     `wrap` puts something between kubelet and runtime; `on_record` is called with each record; `options` are the
     simulated runtime's.
@@ -332,10 +332,11 @@ async def a_node(  # noqa: PLR0913 - a node has many knobs, all with defaults
     async def turn(key: str) -> None:
         await timebase.turn(Lane.PROGRAM, key)
 
-    def program(config: ContainerConfig) -> ScriptedProgram:
+    def program(config: ContainerConfig) -> ScriptedProgram | None:
         known, meta = programs or {}, config.metadata
         name = f"{config.labels['io.kubernetes.pod.name']}/{meta.name}"
-        return ScriptedProgram(known.get(name) or known.get(meta.name) or (lives(),), meta.attempt)
+        courses = known.get(name, known.get(meta.name, (lives(),)))
+        return ScriptedProgram(courses, meta.attempt) if courses else None
 
     def capture(_logger: object, method: str, event: MutableMapping[str, Any]) -> str:
         log.append({"level": method, **event})

@@ -1,7 +1,7 @@
 """Run the whole test suite: without an engine, then on one where it answers.
 
-`--coverage` combines both and holds the limits; `--docker-all` runs the long tests on Docker too. The last lines say what
-was run and what was not.
+`--coverage` combines both and holds the limits; `--docker-all` runs the long tests on Docker too. The last lines say
+what was run and what was not.
 """
 
 from __future__ import annotations

@@ -62,6 +62,8 @@ class Container:
     stop_signal: int = signals.SIGTERM
     memory_limit_bytes: int | None = None
     log: ContainerLog = field(init=False)
+    turn_key: str = field(init=False)
+    words: frozenset[str] = field(init=False)
     state: ContainerState = field(default=ContainerState.CREATED, init=False)
     started_at: datetime | None = field(default=None, init=False)
     started_seconds: float = field(default=0.0, init=False)
@@ -80,8 +82,11 @@ class Container:
     _last_stamp: datetime | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Open the log."""
+        """Open the log, and say once who this is and what it can run."""
         self.log = ContainerLog(self.stamp)
+        meta = self.sandbox.config.metadata
+        self.turn_key = f"{meta.namespace}/{meta.name}/{meta.uid}/{self.name}/{self.config.metadata.attempt:06d}"
+        self.words = self.commands.words_of(self.config)
 
     def stamp(self) -> datetime:
         """Return the time of a fact of this container, later than that of its fact before.
@@ -98,17 +103,6 @@ class Container:
     def name(self) -> str:
         """Return the container's name in its pod."""
         return self.config.metadata.name
-
-    @property
-    def turn_key(self) -> str:
-        """Return the key that orders this container's processes among all others."""
-        meta = self.sandbox.config.metadata
-        return f"{meta.namespace}/{meta.name}/{meta.uid}/{self.name}/{self.config.metadata.attempt:06d}"
-
-    @property
-    def words(self) -> frozenset[str]:
-        """Return the words that its image has."""
-        return self.commands.words_of(self.config)
 
     @property
     def memory_limit(self) -> int:

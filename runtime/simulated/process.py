@@ -203,7 +203,8 @@ class Process:
 
     async def sleep_until(self, deadline: float) -> None:
         """Sleep, then wait for this process's turn; signals that are caught don't cut it short."""
-        await trio.sleep_until(deadline)
+        with trio.CancelScope(deadline=deadline):
+            await trio.sleep_forever()
         await self.container.machine.turn(self.turn_key)
 
     async def sleep(self, seconds: float) -> None:
@@ -242,7 +243,7 @@ class Process:
     async def _park(self, deadline: float) -> None:
         """Wait for a signal, a child's exit or the deadline, then for this process's turn."""
         self._woken = trio.Event()
-        with trio.move_on_at(deadline) if deadline < math.inf else nullcontext():
+        with trio.CancelScope(deadline=deadline) if deadline < math.inf else nullcontext():
             await self._woken.wait()
         self._woken = None
         await self.container.machine.turn(self.turn_key)

@@ -8,15 +8,13 @@ from runtime.simulated.streams import FullFile, LogFile, NullFile, ZeroFile
 from runtime.simulated.tree import Directory, File, MountPoint, Special, Symlink, Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from runtime.api import Mount
     from runtime.simulated.container import Container
-    from runtime.simulated.streams import OpenFile
-    from runtime.simulated.tree import Entry
+    from runtime.simulated.tree import Entry, Node
     from runtime.simulated.volumes import VolumeStore
 
-_FOLDERS = ("bin", "dev/shm", "etc", "home", "proc/self", "root", "sys", "tmp", "usr/bin", "usr/sbin", "var/run")
 _PASSWD = b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/home:/bin/false\n"
 _GROUP = b"root:x:0:\nnobody:x:65534:\n"
 
@@ -24,13 +22,8 @@ _GROUP = b"root:x:0:\nnobody:x:65534:\n"
 def build_tree(container: Container, volumes: VolumeStore, words: frozenset[str], files: Mapping[str, bytes]) -> Tree:
     """Return a new tree for a container; `words` are the programs that its image has."""
     clock = container.machine.host.now
-    tree = Tree(Directory(mtime=clock()), clock)
-    for folder in _FOLDERS:
-        tree.make_directories(folder)
-    for word in sorted(words):
-        tree.root.children["bin"].children[word] = _PROGRAM  # type: ignore[union-attr]
-    _add_devices(tree, container)
-    _add_runtime_files(tree, container)
+    at = clock()
+    tree = Tree(_basics(container, words, at), clock)
     for path, data in files.items():
         tree.make_directories(path.rpartition("/")[0] or "/")
         tree.put(path, File(bytearray(data)))
@@ -43,24 +36,42 @@ def build_tree(container: Container, volumes: VolumeStore, words: frozenset[str]
 _PROGRAM = File(mode=0o755)
 
 
-def _add_devices(tree: Tree, container: Container) -> None:
+def _basics(container: Container, words: frozenset[str], at: float) -> Directory:
+    def folder(children: dict[str, Node] | None = None, mode: int = 0o755) -> Directory:
+        return Directory(children if children is not None else {}, mode, mtime=at)
+
+    return folder(
+        {
+            "bin": folder(dict.fromkeys(words, _PROGRAM)),
+            "dev": folder({**_devices(container), "shm": folder(mode=0o1777)}),
+            "etc": folder(_etc(container, at)),
+            "home": folder(),
+            "proc": folder({"self": folder()}),
+            "root": folder(mode=0o700),
+            "sys": folder(),
+            "tmp": folder(mode=0o1777),
+            "usr": folder({"bin": folder(), "sbin": folder()}),
+            "var": folder({"run": folder()}),
+        }
+    )
+
+
+def _devices(container: Container) -> dict[str, Node]:
     log = container.log
-    opened: dict[str, Callable[[], OpenFile]] = {
-        "dev/null": NullFile,
-        "dev/zero": ZeroFile,
-        "dev/full": FullFile,
-        "dev/urandom": ZeroFile,
-        "dev/random": ZeroFile,
-        "dev/stdout": lambda: LogFile(log, "stdout"),
-        "dev/stderr": lambda: LogFile(log, "stderr"),
+    return {
+        "null": Special(NullFile),
+        "zero": Special(ZeroFile),
+        "full": Special(FullFile),
+        "urandom": Special(ZeroFile),
+        "random": Special(ZeroFile),
+        "stdout": Special(lambda: LogFile(log, "stdout")),
+        "stderr": Special(lambda: LogFile(log, "stderr")),
     }
-    for path, opener in opened.items():
-        tree.put(path, Special(opener))
 
 
-def _add_runtime_files(tree: Tree, container: Container) -> None:
+def _etc(container: Container, at: float) -> dict[str, Node]:
     sandbox = container.sandbox
-    name = sandbox.config.hostname or sandbox.config.metadata.name
+    name = container.hostname
     hosts = f"127.0.0.1\tlocalhost\n{sandbox.address}\t{name}\n"
     dns = sandbox.config.dns
     resolv = "".join(f"nameserver {server}\n" for server in dns.servers) if dns is not None else ""
@@ -69,15 +80,15 @@ def _add_runtime_files(tree: Tree, container: Container) -> None:
     if dns is not None and dns.options:
         resolv += f"options {' '.join(dns.options)}\n"
     texts = {
-        "etc/hostname": f"{name}\n".encode(),
-        "etc/hosts": hosts.encode(),
-        "etc/resolv.conf": resolv.encode(),
-        "etc/passwd": _PASSWD,
-        "etc/group": _GROUP,
+        "hostname": f"{name}\n".encode(),
+        "hosts": hosts.encode(),
+        "resolv.conf": resolv.encode(),
+        "passwd": _PASSWD,
+        "group": _GROUP,
     }
-    for path, data in texts.items():
-        tree.put(path, File(bytearray(data)))
-    tree.put("etc/mtab", Symlink("/proc/mounts"))
+    nodes: dict[str, Node] = {path: File(bytearray(data), mtime=at) for path, data in texts.items()}
+    nodes["mtab"] = Symlink("/proc/mounts")
+    return nodes
 
 
 def _mount(tree: Tree, container: Container, volumes: VolumeStore, mount: Mount) -> None:

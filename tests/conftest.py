@@ -1,1 +1,22 @@
-"""Lies here so that tests find the helper modules beside it."""
+"""Lies here so that tests find the helper modules beside it; has the option that leaves long tests out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of run_all.py."""
+    parser.addoption("--deselect-long", action="store_true", help="leave the tests marked long out, and count them")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the long tests where that was asked for: the last line of a run tells how many."""
+    if not config.getoption("--deselect-long"):
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]

@@ -279,12 +279,15 @@ class Container:
         deadline = trio.current_time() + timeout_seconds
         if slow_seconds:
             await trio.sleep(slow_seconds)
+            await self.machine.turn(f"{self.turn_key}/~")
         if timeout_seconds > 0:
             if not self.is_stopping:
                 self.is_stopping = True
                 self.signal(self.stop_signal, own=True)
             with trio.move_on_at(deadline):
                 await self.ended.wait()
+        if self.state is ContainerState.RUNNING:
+            await self.machine.turn(f"{self.turn_key}/~")
         if self.state is ContainerState.RUNNING:
             self.signal(signals.SIGKILL, own=True)
             await self.ended.wait()
@@ -305,6 +308,8 @@ class Container:
         self.spawn(process, main)
         with trio.move_on_after(float("inf") if timeout_seconds is None else timeout_seconds):
             await process.exited.wait()
+        if process.exit_code is None:
+            await self.machine.turn(f"{process.turn_key}/~")
         if process.exit_code is None:
             process.send(signals.SIGKILL)
             text = f"failed to exec in container: timeout {timeout_seconds:g}s exceeded: context deadline exceeded"

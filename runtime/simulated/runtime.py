@@ -100,6 +100,7 @@ class SimulatedRuntime:
         self._nursery_manager: AbstractAsyncContextManager[trio.Nursery] | None = None
         self._nursery: trio.Nursery | None = None
         self._opened_at = 0.0
+        self._calls = 0
 
     async def __aenter__(self) -> Self:
         """Switch the machine on."""
@@ -125,9 +126,15 @@ class SimulatedRuntime:
         self.machine.events.publish(RuntimeEvent(type=RuntimeEventType.RESYNC, at=self.machine.now()))
 
     async def _enter(self, seconds: float = 0.0) -> trio.Nursery:
-        """Take a call's time; RuntimeUnavailableError while the engine is away or the runtime is not open."""
+        """Take a call's time; RuntimeUnavailableError while the engine is away or the runtime is not open.
+
+        Calls that end at one instant go on in the order in which they were made.
+        """
         if seconds:
+            self._calls += 1
+            key = f"{self._calls:012d}"
             await trio.sleep(seconds)
+            await self.machine.turn(key)
         else:
             await trio.lowlevel.checkpoint()
         if self._nursery is None:

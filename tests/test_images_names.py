@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kubelet_emu.images.mirrors import Mirror, MirrorError, image_sources
-from kubelet_emu.images.names import (
+from kubelet_emu.api.image_names import (
     ImageName,
     InvalidImageNameError,
     apply_default_image_tag,
     default_pull_policy,
     parse_image_name,
 )
+from kubelet_emu.images.mirrors import Mirror, MirrorError, image_sources
 
 DIGEST = "sha256:" + "a" * 64
 
@@ -94,6 +94,8 @@ def test_the_error_of_a_bad_name_quotes_it() -> None:
         (f"busybox@{DIGEST}", "IfNotPresent"),
         (f"busybox:1@{DIGEST}", "IfNotPresent"),
         ("a b", "IfNotPresent"),
+        ("Foo", "IfNotPresent"),
+        ("", "IfNotPresent"),
     ],
 )
 def test_the_pull_policy_follows_the_tag(text: str, expected: str) -> None:

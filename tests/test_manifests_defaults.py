@@ -10,32 +10,9 @@ from kubelet_emu import manifests
 from kubelet_emu.api.codec import encode
 from kubelet_emu.manifests.aggregates import aggregate_requests, qos_class
 from kubelet_emu.manifests.defaults import set_defaults
-from kubelet_emu.manifests.image_policy import default_pull_policy
 
 if TYPE_CHECKING:
     from kubelet_emu.api.v1 import Pod
-
-DIGEST = "@sha256:" + "0" * 64
-PULL_POLICIES = [
-    ("busybox", "Always"),
-    ("localhost:5000/x", "Always"),
-    ("UPPER/x", "Always"),
-    ("busybox:latest", "Always"),
-    ("busybox:1", "IfNotPresent"),
-    ("127.0.0.1:5000/kemu/busybox:1", "IfNotPresent"),
-    ("x:Latest", "IfNotPresent"),
-    (f"busybox{DIGEST}", "IfNotPresent"),
-    (f"busybox:1{DIGEST}", "IfNotPresent"),
-    (f"busybox:latest{DIGEST}", "Always"),
-    ("a b", "IfNotPresent"),
-    ("Foo", "IfNotPresent"),
-    ("", "IfNotPresent"),
-]
-
-
-@pytest.mark.parametrize(("image", "policy"), PULL_POLICIES)
-def test_the_pull_policy_follows_the_tag(image: str, policy: str) -> None:
-    assert default_pull_policy(image) == policy
 
 
 def pod(spec: str, metadata: str = "{name: p}") -> Pod:

@@ -14,14 +14,14 @@ from attrs import define, field, frozen
 
 from kubelet_emu.api import reasons
 from kubelet_emu.api.gotext import format_duration, quote
-from kubelet_emu.images.backoff import PullBackoff
-from kubelet_emu.images.credentials import Keyring, PullSecretError, keyring_of_secrets
-from kubelet_emu.images.names import (
+from kubelet_emu.api.image_names import (
     InvalidImageNameError,
     apply_default_image_tag,
     default_pull_policy,
     parse_image_name,
 )
+from kubelet_emu.images.backoff import PullBackoff
+from kubelet_emu.images.credentials import Keyring, PullSecretError, keyring_of_secrets
 from kubelet_emu.images.outcome import ImageOutcome, PullConfig, PullOverride, PullState, PullUpdate
 from kubelet_emu.images.pulling import Puller, credentials_for, failure_of
 from kubelet_emu.images.slots import PullRate, PullSlots

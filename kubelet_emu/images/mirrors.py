@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from attrs import frozen
 
-from kubelet_emu.images.names import parse_image_name
+from kubelet_emu.api.image_names import parse_image_name
 
 ANY_HOST = "*"
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from attrs import evolve
 
+from kubelet_emu.api.image_names import default_pull_policy
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.api.quantity import Quantity, format_quantity, parse_quantity, quantity_format
 from kubelet_emu.manifests.aggregates import aggregate_requests, is_pod_level_resource
 from kubelet_emu.manifests.changing import changed
-from kubelet_emu.manifests.image_policy import default_pull_policy
 from kubelet_emu.manifests.volume_defaults import default_volume
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from attrs import evolve, fields
 
+from kubelet_emu.api.image_names import default_pull_policy
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.manifests.changing import changed
-from kubelet_emu.manifests.image_policy import default_pull_policy
 
 if TYPE_CHECKING:
     from kubelet_emu.api.v1_volumes import (

@@ -17,10 +17,10 @@ from kubelet_emu.api import reasons
 from kubelet_emu.api.v1 import Container
 from kubelet_emu.journal.records import ObjectRef, StopRecord
 from kubelet_emu.kubelet.timebase import Lane
+from kubelet_emu.rules.restart import is_restartable_init_container
 from kubelet_emu.rules.termination import (
     ContainerKillReason,
     container_grace_period,
-    is_sidecar,
     remaining_grace,
     stop_timeout,
     termination_prerequisites,
@@ -213,7 +213,7 @@ class Killer:
 
 def _termination_order(pod: Pod, running: tuple[ContainerStatus, ...]) -> TerminationOrder | None:
     """Return the order of one kill; None for a pod without sidecars, which stops all at once."""
-    if not any(is_sidecar(c) for c in pod.spec.init_containers):
+    if not any(is_restartable_init_container(c) for c in pod.spec.init_containers):
         return None
     return TerminationOrder(termination_prerequisites(pod, frozenset(s.metadata.name for s in running)))
 

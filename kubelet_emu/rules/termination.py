@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from kubelet_emu.rules.restart import is_restartable_init_container
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -142,14 +144,6 @@ def stop_timeout(grace: int) -> int:
     return max(grace, MINIMUM_GRACE_PERIOD_SECONDS)
 
 
-def is_sidecar(container: Container | EphemeralContainer) -> bool:
-    """Tell whether an init container is a sidecar; ask it of init containers only.
-
-    Source: KEP-753, kubelet v1.36 IsRestartableInitContainer.
-    """
-    return container.restart_policy == "Always"
-
-
 def termination_prerequisites(pod: Pod, running_names: Iterable[str]) -> Mapping[str, frozenset[str]]:
     """Return for each sidecar the running containers that must be gone before it is signalled.
 
@@ -162,7 +156,7 @@ def termination_prerequisites(pod: Pod, running_names: Iterable[str]) -> Mapping
     prerequisites: dict[str, frozenset[str]] = {}
     next_sidecar: frozenset[str] = frozenset()
     for container in reversed(pod.spec.init_containers):
-        if is_sidecar(container):
+        if is_restartable_init_container(container):
             prerequisites[container.name] = (regular | next_sidecar) & running
             next_sidecar = frozenset({container.name})
     return prerequisites

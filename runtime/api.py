@@ -566,5 +566,5 @@ class Runtime(RuntimeService, ImageService, VolumeService, Protocol):
     async def __aenter__(self) -> Self:
         """Open the runtime; RuntimeUnavailableError when it doesn't answer."""
 
-    async def __aexit__(self, *exc: object) -> None:
+    async def __aexit__(self, *exc: object) -> bool | None:
         """Close streams and threads, leave containers alone."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from runtime.api import ContainerID, Runtime, RuntimeStatus
     from runtime.docker import DockerRuntime
 
+SIMULATED_NODE = "node1"
 CLEAN_UP_SECONDS = 60.0
 FORCED_STOP_SECONDS = 2.0
 CLOCK_WARNING_SECONDS = 0.5
@@ -121,7 +122,7 @@ async def open_emulator(
             stack.push_async_callback(_clean_up, runtime)
         status = await runtime.status()
         _check_clock(status, running)
-        yield ClusterEmulator(cluster=_cluster(running, cast("Runtime", runtime), status), inputs=plan.inputs)
+        yield make_cluster(running, cast("Runtime", runtime), status)
 
 
 async def _clean_up(runtime: DockerRuntime) -> None:
@@ -137,9 +138,10 @@ def _check_clock(status: RuntimeStatus, running: Running) -> None:
         running.emit(NoteRecord(level="warning", text=text))
 
 
-def _cluster(running: Running, runtime: Runtime, status: RuntimeStatus) -> Cluster:
+def make_cluster(running: Running, runtime: Runtime, status: RuntimeStatus) -> ClusterEmulator:
+    """Return a cluster over an open runtime with the objects of a run."""
     plan = running.plan
-    return Cluster(
+    cluster = Cluster(
         runtime=runtime,
         timebase=running.timebase,
         node=make_node(plan.options, status),
@@ -148,6 +150,7 @@ def _cluster(running: Running, runtime: Runtime, status: RuntimeStatus) -> Clust
         emit=running.emit,
         log=structlog.get_logger(),
     )
+    return ClusterEmulator(cluster=cluster, inputs=plan.inputs)
 
 
 def make_settings(plan: Plan) -> KubeletSettings:
@@ -156,7 +159,7 @@ def make_settings(plan: Plan) -> KubeletSettings:
     return KubeletSettings(
         configuration=plan.configuration,
         features=plan.features,
-        timing=timing_named(options.timing),
+        timing=timing_named(options.timing_name),
         mirrors=options.registry_mirrors,
         pull_override=options.pull,
         publish_address=options.publish_address,
@@ -166,7 +169,10 @@ def make_settings(plan: Plan) -> KubeletSettings:
 
 def make_node(options: RunOptions, status: RuntimeStatus) -> Node:
     """Return the node: what the options say, else what the engine has."""
-    capacity, name = options.node_capacity, options.node_name or socket.gethostname().lower()
+    capacity, name = (
+        options.node_capacity,
+        options.node_name or (SIMULATED_NODE if options.is_simulated else socket.gethostname().lower()),
+    )
     labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", **options.node_labels}
     return Node(
         name=name,

@@ -79,7 +79,9 @@ def execute(
     """Do a run and return its exit status; every error ends here as text."""
     try:
         plan = make_plan(options, streams)
-        return BAD_INPUT if plan is None else trio.run(_run, plan, streams, open_emulator)
+        if plan is None:
+            return BAD_INPUT
+        return trio.run(_run, plan, streams, open_emulator, clock=_clock(options))
     except BaseException as error:  # noqa: BLE001 - the edge of the program
         failure = explain(error)
         print(failure.text, file=streams.err)
@@ -103,7 +105,7 @@ def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
         inputs=inputs,
         configuration=configuration,
         features=features,
-        instance=Instance(root=root, id=new_instance_id()),
+        instance=Instance(root=root, id="simulated" if options.is_simulated else new_instance_id()),
         seed=seed,
     )
 
@@ -128,16 +130,37 @@ def _features(options: RunOptions, configuration: KubeletConfiguration) -> Featu
         raise InputError(f"--kubernetes: {error}") from error
 
 
+def _clock(options: RunOptions) -> trio.abc.Clock | None:
+    """Return the clock of a simulated run, None for the machine's."""
+    if not options.is_simulated:
+        return None
+    from kubelet_emu.cli.simulation import virtual_clock
+
+    return virtual_clock(options.speed)
+
+
+def _timebase(options: RunOptions) -> Timebase:
+    """Return the timebase of a run, its epoch settled."""
+    if options.is_simulated:
+        from kubelet_emu.cli.simulation import virtual_timebase
+
+        return virtual_timebase()
+    timebase = Timebase.real()
+    timebase.seconds()
+    return timebase
+
+
 async def _run(
     plan: Plan, streams: Streams, open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]]
 ) -> int:
     """Run a plan with its records open; returns the exit status."""
-    timebase = Timebase.real()
     options = plan.options
+    timebase = _timebase(options)
     with ExitStack() as stack:
         run = _Run(plan=plan, streams=streams, timebase=timebase)
         run.open(stack)
-        _make_folder(plan.instance)
+        if not options.is_simulated:
+            _make_folder(plan.instance)
         run.emit(_header(plan, timebase))
         running = Running(plan=plan, emit=run.emit, timebase=timebase)
         try:
@@ -171,6 +194,7 @@ class _Run:
             timeout=options.timeout,
             grace_period=options.grace_period,
             keep=options.keep,
+            until=options.until if options.is_simulated else None,
         )
         sinks: list[Sink] = [*self._files(stack), AfterEnd(self._console()), self.session]
         if options.output == "json":
@@ -178,8 +202,12 @@ class _Run:
         self.journal = Journal(
             now=self.timebase.now,
             sinks=tuple(sinks),
-            redactor=Redactor(key=os.urandom(16), log_values=options.log_values),
+            redactor=Redactor(key=self._redaction_key(), log_values=options.log_values),
         )
+
+    def _redaction_key(self) -> bytes:
+        """Return the key of digests: a secret one, but in a simulated run one that the seed decides."""
+        return f"seed {self.plan.seed}".encode() if self.plan.options.is_simulated else os.urandom(16)
 
     def emit(self, record: Record) -> None:
         """Emit a record."""
@@ -251,7 +279,7 @@ def _header(plan: Plan, timebase: Timebase) -> HeaderRecord:
         kubernetes=f"v{plan.options.kubernetes.removeprefix('v')}",
         epoch=timebase.epoch,
         seed=plan.seed,
-        timing=plan.options.timing,
+        timing=plan.options.timing_name,
         instance=plan.instance.id,
         runtime={"name": plan.options.runtime},
         features=plan.features.overrides,

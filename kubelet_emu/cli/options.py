@@ -95,6 +95,15 @@ def read_address(text: str) -> str:
         raise ValueError(f"{text!r} is no IP address") from error
 
 
+def read_on_term(text: str) -> int | None:
+    """Read `0`, `143` or `ignore` (None); ValueError."""
+    if text == "ignore":
+        return None
+    if text.isdecimal() and int(text) < 256:
+        return int(text)
+    raise ValueError(f"{text!r} is neither an exit code nor 'ignore'")
+
+
 @frozen(kw_only=True)
 class RunOptions:
     """The options of `run`. Times are seconds."""
@@ -116,10 +125,23 @@ class RunOptions:
     node_name: str = ""
     node_capacity: NodeCapacity = field(factory=NodeCapacity)
     node_labels: Mapping[str, str] = field(factory=dict)
-    timing: str = "fast"
+    timing: str | None = None
+    until: float = 3600.0
+    speed: float | None = None
+    sim_on_term: int | None = 0
     strict: bool = False
     safety: SafetyPolicy = field(factory=SafetyPolicy)
     publish_address: str = "127.0.0.1"
     log_values: bool = False
     seed: int | None = None
     kubernetes: str = "1.36"
+
+    @property
+    def is_simulated(self) -> bool:
+        """Tell whether the run is in virtual time."""
+        return self.runtime == "simulated"
+
+    @property
+    def timing_name(self) -> str:
+        """Return the timing: a simulated run has a real node's delays unless told otherwise."""
+        return self.timing or ("kubelet" if self.is_simulated else "fast")

@@ -45,10 +45,30 @@ PATH = click.Path(path_type=Path, dir_okay=False)
 PARAMETERS: tuple[click.Option, ...] = (
     click.Option(
         ["--runtime"],
-        type=click.Choice(["docker"]),
+        type=click.Choice(["docker", "simulated"]),
         default="docker",
         show_default=True,
-        help="What runs the containers.",
+        help="What runs the containers; simulated: in virtual time, without an engine.",
+    ),
+    click.Option(
+        ["--until"],
+        type=NON_NEGATIVE,
+        default=3600.0,
+        metavar="S",
+        help="Simulated: delete the pods after S virtual seconds; default: an hour.",
+    ),
+    click.Option(
+        ["--speed"],
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="X",
+        help="Simulated: X virtual seconds a second; default: as fast as can be.",
+    ),
+    click.Option(
+        ["--sim-on-term"],
+        type=Word("code", words.read_on_term),
+        default="0",
+        metavar="0|143|ignore",
+        help="Simulated: what a program that is no shell script does on TERM.",
     ),
     click.Option(["--log"], type=PATH, metavar="FILE", help="Write the lifecycle log (JSON lines, mode 0600)."),
     click.Option(["--log-values"], is_flag=True, help="Keep plain env values in records instead of digests."),
@@ -70,9 +90,7 @@ PARAMETERS: tuple[click.Option, ...] = (
     click.Option(
         ["--timing"],
         type=click.Choice(["fast", "kubelet"]),
-        default="fast",
-        show_default=True,
-        help="kubelet: a real node's delays too.",
+        help="kubelet: a real node's delays too; default: fast, kubelet when simulated.",
     ),
     click.Option(
         ["--timeout"], type=NON_NEGATIVE, metavar="S", help="Delete the pods after S seconds; exit status 124."

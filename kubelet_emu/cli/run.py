@@ -22,9 +22,15 @@ def command(manifests: tuple[str, ...], **given: object) -> None:
     Ctrl-C; 1 something of --fail-on happened; after a stop that was asked for, 0 if each pod had been Ready or has
     Succeeded and no init container failed, else 1; otherwise 0 only if everything succeeded.
     """
-    from kubelet_emu.cli.emulator import open_emulator
     from kubelet_emu.cli.execution import Streams, execute
 
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    sys.exit(execute(to_options(manifests, given), Streams(), open_emulator))
+    options = to_options(manifests, given)
+    if options.is_simulated:
+        from kubelet_emu.cli.simulation import open_simulated
+
+        sys.exit(execute(options, Streams(), open_simulated))
+    from kubelet_emu.cli.emulator import open_emulator
+
+    sys.exit(execute(options, Streams(), open_emulator))

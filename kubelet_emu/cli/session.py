@@ -66,6 +66,7 @@ class Session:
     timeout: float | None = None
     grace_period: int | None = None
     keep: bool = False
+    until: float | None = None
     facts: Facts = field(factory=Facts)
     why: Why = Why.FINISHED
     _changed: trio.Event = field(factory=trio.Event, init=False)
@@ -117,6 +118,8 @@ class Session:
                 watchers.start_soon(self._watch_moment, self.delete_when)
             if self.timeout is not None:
                 watchers.start_soon(self._watch_time, self.timeout)
+            if self.until is not None:
+                watchers.start_soon(self._watch_until, self.until)
             watchers.start_soon(self._watch_end)
             await self._stop.wait()
             watchers.cancel_scope.cancel()
@@ -162,6 +165,11 @@ class Session:
     async def _watch_time(self, seconds: float) -> None:
         await trio.sleep(seconds)
         self.request_stop(f"--timeout {seconds:g}", Why.TIMEOUT)
+
+    async def _watch_until(self, seconds: float) -> None:
+        await trio.sleep(seconds)
+        self.emit(NoteRecord(text=f"{seconds:g} s of virtual time are over: deleting the pods (--until)"))
+        self.request_stop(f"--until {seconds:g}")
 
     async def _watch_signals(
         self, nursery: trio.Nursery, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED

@@ -1,0 +1,90 @@
+"""`--runtime simulated`: a run in virtual time.
+
+Nothing of the machine is touched: no engine, no folder, no real clock. The epoch is fixed and every number comes from
+the seed, so the same seed gives the same records, byte for byte.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, cast
+
+import trio
+from attrs import define, field
+from trio.testing import MockClock
+
+from kubelet_emu.cli.emulator import make_cluster
+from kubelet_emu.kubelet.timebase import Lane, Timebase
+from runtime.simulated import TYPICAL, SimulatedRuntime
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from kubelet_emu.cli.emulator import ClusterEmulator
+    from kubelet_emu.cli.execution import Running
+    from runtime.api import Runtime
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+MOST_STEPS_AT_ONE_INSTANT = 1_000_000
+
+
+class SpinError(Exception):
+    """Virtual time stands still: a task goes on without ever waiting."""
+
+
+def virtual_clock(speed: float | None) -> trio.abc.Clock:
+    """Return a clock that jumps over every wait, or one that runs `speed` times as fast as the real one."""
+    return MockClock(autojump_threshold=0) if speed is None else MockClock(rate=speed)
+
+
+def virtual_timebase() -> Timebase:
+    """Return the timebase of a simulated run."""
+    return Timebase(epoch=EPOCH, is_virtual=True)
+
+
+@asynccontextmanager
+async def open_simulated(running: Running) -> AsyncIterator[ClusterEmulator]:
+    """Give a node whose containers are simulated; SpinError when virtual time stands still."""
+    timebase, options = running.timebase, running.plan.options
+
+    async def turn(key: str) -> None:
+        await timebase.turn(Lane.PROGRAM, key)
+
+    runtime = SimulatedRuntime(
+        timebase.now,
+        seed=running.plan.seed,
+        turn=turn,
+        latencies=TYPICAL,
+        exit_code_on_term=options.sim_on_term,
+    )
+    watch = SpinWatch()
+    trio.lowlevel.add_instrument(watch)
+    try:
+        async with runtime:
+            with watch.scope:
+                yield make_cluster(running, cast("Runtime", runtime), await runtime.status())
+    finally:
+        trio.lowlevel.remove_instrument(watch)
+    if watch.scope.cancelled_caught:
+        raise SpinError(f"virtual time stands still at {timebase.seconds():.3f} s: task {watch.spinning!r} never waits")
+
+
+@define(eq=False)
+class SpinWatch(trio.abc.Instrument):
+    """Counts steps at one instant and cancels its scope when there are too many."""
+
+    scope: trio.CancelScope = field(factory=trio.CancelScope)
+    spinning: str = ""
+    _at: float = -1.0
+    _steps: int = 0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        """Count a step."""
+        now = trio.current_time()
+        if now != self._at:
+            self._at, self._steps = now, 0
+        self._steps += 1
+        if self._steps > MOST_STEPS_AT_ONE_INSTANT and not self.spinning:
+            self.spinning = task.name
+            self.scope.cancel()

@@ -76,7 +76,7 @@ async def serve_requests(
             request = await _read_request(stream, connection)
             if request is None:
                 return
-            await _send(stream, connection, await handle(request))
+            await _send(stream, connection, await handle(request), has_body=request.method != "HEAD")
             if connection.our_state is h11.MUST_CLOSE:
                 return
             connection.start_next_cycle()
@@ -102,13 +102,13 @@ async def _read_request(stream: trio.abc.Stream, connection: h11.Connection) -> 
             return None
 
 
-async def _send(stream: trio.abc.Stream, connection: h11.Connection, answer: HttpAnswer) -> None:
+async def _send(stream: trio.abc.Stream, connection: h11.Connection, answer: HttpAnswer, *, has_body: bool) -> None:
     headers = [*answer.headers, ("Content-Length", str(len(answer.body)))]
     data = (
         connection.send(h11.Response(status_code=answer.status, headers=headers, reason=reason_of(answer.status)))
         or b""
     )
-    data += connection.send(h11.Data(data=answer.body)) or b""
+    data += connection.send(h11.Data(data=answer.body if has_body else b"")) or b""
     data += connection.send(h11.EndOfMessage()) or b""
     await stream.send_all(data)
 

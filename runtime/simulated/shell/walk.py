@@ -177,7 +177,7 @@ async def _case(shell: Shell, node: Case, *, is_last: bool) -> int:
 
 
 def _background(shell: Shell, node: Background) -> int:
-    child = shell.process.child(shell.process.argv, shell.process.env)
+    child = shell.process.child(_name_of(node.body) or shell.process.argv, shell.process.env)
     child.replace(0, NullFile())
     for number in (signals.SIGINT, signals.SIGQUIT):
         child.catch(number, Disposition.IGNORE)
@@ -188,6 +188,14 @@ def _background(shell: Shell, node: Background) -> int:
     shell.background_pid = child.pid
     shell.status = 0
     return 0
+
+
+def _name_of(node: Node) -> tuple[str, ...]:
+    """Return the words of a job that is one plain command: it bears its program's name from the start."""
+    if not isinstance(node, Simple):
+        return ()
+    words = [word.plain for word in node.words if word.plain is not None]
+    return tuple(words) if len(words) == len(node.words) else ()
 
 
 def _inside(node: Node) -> Node:

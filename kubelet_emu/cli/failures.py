@@ -23,6 +23,10 @@ class InputError(Exception):
     """Something the user named can't be used; the text says what."""
 
 
+class SpinError(Exception):
+    """Virtual time stands still: a task goes on without ever waiting."""
+
+
 @frozen
 class Failure:
     """What to print and how to exit."""
@@ -36,7 +40,7 @@ def explain(error: BaseException) -> Failure:
     leaves = tuple(_leaves(error))
     if all(isinstance(leaf, KeyboardInterrupt) for leaf in leaves):
         return Failure(INTERRUPTED, "interrupted")
-    bugs = [leaf for leaf in leaves if not isinstance(leaf, InputError | CRIError | KeyboardInterrupt)]
+    bugs = [leaf for leaf in leaves if not isinstance(leaf, InputError | CRIError | KeyboardInterrupt | SpinError)]
     if bugs:
         return Failure(FAILED, "\n".join([*(_traceback(bug) for bug in bugs), REPORT_AT]))
     expected = next(leaf for leaf in leaves if not isinstance(leaf, KeyboardInterrupt))

@@ -15,6 +15,7 @@ from attrs import define, field
 from trio.testing import MockClock
 
 from kubelet_emu.cli.emulator import make_cluster
+from kubelet_emu.cli.failures import SpinError
 from kubelet_emu.kubelet.timebase import Lane, Timebase
 from runtime.simulated import TYPICAL, SimulatedRuntime
 
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 MOST_STEPS_AT_ONE_INSTANT = 1_000_000
-
-
-class SpinError(Exception):
-    """Virtual time stands still: a task goes on without ever waiting."""
 
 
 def virtual_clock(speed: float | None) -> trio.abc.Clock:
@@ -74,6 +71,7 @@ async def open_simulated(running: Running) -> AsyncIterator[ClusterEmulator]:
 class SpinWatch(trio.abc.Instrument):
     """Counts steps at one instant and cancels its scope when there are too many."""
 
+    most_steps: int = MOST_STEPS_AT_ONE_INSTANT
     scope: trio.CancelScope = field(factory=trio.CancelScope)
     spinning: str = ""
     _at: float = -1.0
@@ -85,6 +83,6 @@ class SpinWatch(trio.abc.Instrument):
         if now != self._at:
             self._at, self._steps = now, 0
         self._steps += 1
-        if self._steps > MOST_STEPS_AT_ONE_INSTANT and not self.spinning:
+        if self._steps > self.most_steps and not self.spinning:
             self.spinning = task.name
             self.scope.cancel()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import asynccontextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import click
+from attrs import evolve
 
 from kubelet_emu.cli.parameters import run_parameters, to_options
 
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.cli.emulator import ClusterEmulator
     from kubelet_emu.cli.execution import Running
+    from kubelet_emu.cli.options import RunOptions
     from runtime.docker import DockerRuntime
 
 IMAGE = "kubelet-emu.local/busybox:1"
@@ -27,7 +32,7 @@ SHELLS = ("/bin/busybox", "/usr/bin/busybox", "/bin/busybox.static")
 @click.option("--show", is_flag=True, help="Print the manifest and run nothing.")
 @run_parameters
 def command(show: bool, **given: object) -> None:  # noqa: FBT001 - click's way
-    """Run a Job whose pod has a native sidecar, on the Docker engine that answers.
+    """Run a Job whose pod has a native sidecar: in virtual time, then on the Docker engine that answers.
 
     The manifest is part of this program and its image is made here: no checkout and no registry is needed.
     """
@@ -36,11 +41,32 @@ def command(show: bool, **given: object) -> None:  # noqa: FBT001 - click's way
         click.echo(manifest.read_text(), nl=False)
         return
     from kubelet_emu.cli.execution import Streams, execute
+    from kubelet_emu.cli.exit_status import NO_ENGINE
 
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     with as_file(manifest) as path:
-        sys.exit(execute(to_options((str(path),), given), Streams(), _open))
+        options = to_options((str(path),), given)
+        status = _simulate(options)
+        if status == 0 and not options.is_simulated:
+            click.echo("\nThe same on Docker:\n", err=True)
+            status = execute(options, Streams(), _open)
+    sys.exit(0 if status == NO_ENGINE else status)
+
+
+def _simulate(options: RunOptions) -> int:
+    """Run the demo in virtual time, say how long that took, and return the exit status."""
+    from kubelet_emu.cli.execution import Streams, execute
+    from kubelet_emu.cli.simulation import open_simulated
+
+    with TemporaryDirectory() as folder:
+        trace = Path(folder) / "trace.jsonl"
+        began_at = perf_counter()
+        status = execute(evolve(options, runtime="simulated", trace=trace, log=None), Streams(), open_simulated)
+        took = perf_counter() - began_at
+        lived = max((json.loads(line)["t"] for line in trace.read_text().splitlines()), default=0.0)
+    click.echo(f"Simulated: {lived:.0f} s of pod life in {took:.2f} s.", err=True)
+    return status
 
 
 @asynccontextmanager

@@ -118,6 +118,13 @@ def test_other_kinds() -> None:
     assert config_map == {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}
 
 
+def test_a_secrets_string_data_becomes_its_data_and_wins() -> None:
+    secret = defaulted("{apiVersion: v1, kind: Secret, data: {a: b2xk, b: aw==}, stringData: {a: new}}")
+
+    assert (secret["data"], secret["type"]) == ({"a": "bmV3", "b": "aw=="}, "Opaque")
+    assert "stringData" not in secret
+
+
 PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 FIELDS = [
     ("an httpGet probe", "livenessProbe: {httpGet: {port: 80}}", {"livenessProbe": {

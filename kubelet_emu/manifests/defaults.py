@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         PodTemplateSpec,
         Probe,
         ResourceRequirements,
+        Secret,
     )
 
 T = TypeVar("T")
@@ -57,7 +58,16 @@ def set_defaults(obj: T) -> T:
         return cast("T", _default_cron_job(cast("CronJob", obj)))
     if kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"):
         return changed(obj, spec=_default_workload_spec(cast("Deployment", obj).spec, kind))
+    if kind == "Secret":
+        return cast("T", _default_secret(cast("Secret", obj)))
     return obj
+
+
+def _default_secret(secret: Secret) -> Secret:
+    """Return the secret with `stringData` put into `data`, which it wins over, and its type (core.v1 conversion)."""
+    written = {key: text.encode() for key, text in secret.string_data.items()}
+    data = {**secret.data, **written} if written else secret.data
+    return changed(secret, data=data, string_data={}, type=secret.type or "Opaque")
 
 
 def _default_workload_spec(spec: DeploymentSpec, kind: str) -> DeploymentSpec:

@@ -182,7 +182,13 @@ def _translated(error: docker.errors.APIError) -> Exception:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the innermost words of an error: the SDK wraps a socket's error four times."""
-    while (inner := error.__cause__ or error.__context__) is not None:
+    """Return the innermost words of an error: the SDK wraps a socket's error four times, Trio groups them."""
+    while (inner := _cause(error)) is not None:
         error = inner
     return str(error) or type(error).__name__
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    if isinstance(error, BaseExceptionGroup):
+        return error.exceptions[0]
+    return error.__cause__ or error.__context__

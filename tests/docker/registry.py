@@ -6,6 +6,7 @@ Run as a program it serves until ended, with storage of its own: `python tests/d
 from __future__ import annotations
 
 import http.client
+import re
 import shutil
 import signal
 import socket
@@ -13,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -27,6 +30,7 @@ USER, PASSWORD = "kemu", "secret"
 _HTPASSWD = f"{USER}:$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW\n"
 SLOW_BYTES_PER_SECOND = 700_000
 _TICKS = 20
+_BLOB = re.compile(rb"GET /v2/(\S+)/blobs/")
 
 
 def free_port() -> int:
@@ -99,7 +103,8 @@ def _wait_until_serving(port: int, process: subprocess.Popen[bytes], log: Path) 
 class SlowProxy:
     """Forwards connections to a port with so many bytes a second each way back, and counts downloads of blobs.
 
-    `peak` is the highest number of blobs that were on their way at once.
+    `peak` is the highest number of blobs that were on their way at once; `history` has, for each change, when it was
+    and which repositories had a blob on its way from then on.
     """
 
     upstream_port: int
@@ -107,9 +112,11 @@ class SlowProxy:
     port: int = 0
     active: int = field(default=0, init=False)
     peak: int = field(default=0, init=False)
+    history: list[tuple[float, frozenset[str]]] = field(factory=list, init=False)
     idle: threading.Event = field(factory=threading.Event, init=False)
     _server: socket.socket = field(init=False)
     _open: set[socket.socket] = field(factory=set, init=False)
+    _repositories: Counter[str] = field(factory=Counter, init=False)
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
     _threads: list[threading.Thread] = field(factory=list, init=False)
     _ended: threading.Event = field(factory=threading.Event, init=False)
@@ -151,24 +158,24 @@ class SlowProxy:
             upstream = socket.create_connection(("127.0.0.1", self.upstream_port))
             with self._lock:
                 self._open |= {client, upstream}
-            downloads: list[bool] = []
+            downloads: list[str] = []
             self._start(self._upwards, client, upstream, downloads)
             self._start(self._downwards, upstream, client, downloads)
 
-    def _upwards(self, client: socket.socket, upstream: socket.socket, downloads: list[bool]) -> None:
+    def _upwards(self, client: socket.socket, upstream: socket.socket, downloads: list[str]) -> None:
         """Forward requests, noting those for blobs."""
         try:
             while data := client.recv(65536):
-                if data.startswith(b"GET ") and b"/blobs/" in data.split(b"\r\n", 1)[0]:
-                    downloads.append(True)
-                    self._count(1)
+                if blob := _BLOB.match(data):
+                    downloads.append(blob[1].decode())
+                    self._count(blob[1].decode(), 1)
                 upstream.sendall(data)
         except OSError:
             pass
         finally:
             _hang_up(upstream)
 
-    def _downwards(self, upstream: socket.socket, client: socket.socket, downloads: list[bool]) -> None:
+    def _downwards(self, upstream: socket.socket, client: socket.socket, downloads: list[str]) -> None:
         """Forward answers slowly; a download is over when its announced length has passed."""
         step, left = max(1, self.bytes_per_second // _TICKS), 0
         try:
@@ -176,25 +183,26 @@ class SlowProxy:
                 client.sendall(data)
                 left = _left_after(data, left)
                 if left <= 0 and downloads:
-                    downloads.pop()
-                    self._count(-1)
+                    self._count(downloads.pop(), -1)
                 self._ended.wait(len(data) / self.bytes_per_second)
         except OSError:
             pass
         finally:
-            for _ in downloads:
-                self._count(-1)
-            downloads.clear()
+            while downloads:
+                self._count(downloads.pop(), -1)
             _hang_up(client)
             with self._lock:
                 self._open -= {client, upstream}
             client.close()
             upstream.close()
 
-    def _count(self, change: int) -> None:
+    def _count(self, repository: str, change: int) -> None:
         with self._lock:
             self.active += change
             self.peak = max(self.peak, self.active)
+            self._repositories[repository] += change
+            now = time.monotonic()  # noqa: TID251 - threads of a test, without Trio
+            self.history.append((now, frozenset(+self._repositories)))
             if self.active:
                 self.idle.clear()
             else:

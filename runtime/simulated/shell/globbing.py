@@ -29,7 +29,8 @@ def _step(tree: Tree, cwd: str, base: str, step: str, *, is_last: bool) -> list[
         directory = tree.get(base or ".", cwd)
         if not isinstance(directory, Directory):
             return []
-        names = [name for name in sorted(directory.children) if _fits(step, name)]
+        dots = [".", ".."] if step.startswith((".", "\\.")) else []
+        names = [name for name in [*dots, *sorted(directory.children)] if _fits(step, name)]
     else:
         names = [patterns.unquote(step)]
     paths = [base + name for name in names if not name or tree.get(base + name, cwd, follow=False) is not None]

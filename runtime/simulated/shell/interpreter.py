@@ -164,6 +164,7 @@ class Shell:
             self.main_pid,
             self.status,
             background_pid=self.background_pid,
+            jobs=dict(self.jobs),
             depth=self.depth + 1,
             tested=self.tested,
         )

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 MARKER = "/.heredoc/"
 _START = re.compile(r"<<(-?)[ \t]*")
 _BLANKS = " \t\n"
+_CLOSING = re.compile(r"(?:\}|then|do|fi|done|else|elif)(?=[\s;&|)]|$)")
+_BEFORE_COMMAND = frozenset({"if", "then", "else", "elif", "while", "until", "do", "{", "!"})
+_NEAR = 64
+"""How many pieces are looked at for the command before a closing word."""
 _BEFORE_WORD = " \t\n;&|("
 
 
@@ -40,13 +44,15 @@ class Masked:
     structure: bytes
     source: bytes
     heredocs: tuple[Heredoc, ...]
+    negations: dict[int, int]
 
 
 def mask(text: str, parse: Callable[[str], Script]) -> Masked:
     """Return a script ready for the grammar; ShellSyntaxError for a quotation without end."""
     scanner = _Scanner(text, WordReader(text, parse))
     scanner.run()
-    return Masked("".join(scanner.structure).encode(), "".join(scanner.source).encode(), tuple(scanner.heredocs))
+    structure, source = "".join(scanner.structure).encode(), "".join(scanner.source).encode()
+    return Masked(structure, source, tuple(scanner.heredocs), scanner.negations)
 
 
 @define
@@ -58,8 +64,9 @@ class _Scanner:
     source: list[str] = field(factory=list)
     waiting: list[tuple[str, bool, bool]] = field(factory=list)
     heredocs: list[Heredoc] = field(factory=list)
+    negations: dict[int, int] = field(factory=dict)
 
-    def run(self) -> None:
+    def run(self) -> None:  # noqa: C901, PLR0912 - one arm a kind
         text = self.text
         while self.at < len(text):
             char = text[self.at]
@@ -76,12 +83,20 @@ class _Scanner:
                 self._cover(min(self.reader.at, len(text)))
             elif text.startswith("<<", self.at) and text[self.at + 2 : self.at + 3] != "<":
                 self._heredoc()
+            elif char == "0" and self._begins_word() and text[self.at + 1 : self.at + 2] in ("<", ">"):
+                self._cover(self.at + 1, "1")
             elif self._is_inside_word(char):
                 self._cover(self.at + 1)
             elif char == "[":
                 self._double_brackets()
             elif text.startswith("<>", self.at):
                 self._cover(self.at + 2, "< ")
+            elif text.startswith(("<&-", ">&-"), self.at):
+                self._cover(self.at + 3, char + "&1")
+            elif char == "!" and self._begins_word() and text[self.at + 1 : self.at + 2] in _BLANKS:
+                self._negation()
+            elif (match := _CLOSING.match(text, self.at)) and self._begins_word():
+                self._end_command(match)
             else:
                 self._copy(self.at + 1)
 
@@ -114,6 +129,28 @@ class _Scanner:
         self.source.append(part)
         self.structure.append("x" * len(part.encode()) if cover is None else cover)
         self.at = end
+
+    def _negation(self) -> None:
+        """Take a `!` out: it is put back before the pipeline that begins at the next word."""
+        before = "".join(self.structure).rstrip(_BLANKS)
+        if before and before[-1] not in ";&|({" and before.rsplit(None, 1)[-1] not in _BEFORE_COMMAND:
+            self._copy(self.at + 1)
+            return
+        self._cover(self.at + 1, " ")
+        end = self.at
+        while end < len(self.text) and self.text[end] in _BLANKS:
+            end += 1
+        self._copy(end)
+        place = len("".join(self.structure).encode())
+        self.negations[place] = self.negations.pop(place, 0) + 1
+
+    def _end_command(self, match: re.Match[str]) -> None:
+        """End the command before a closing word where POSIX needs no semicolon but the grammar does."""
+        before = "".join(self.structure[-_NEAR:]).rstrip(" \t")
+        is_needed = before.endswith(("}", ")")) or before.rsplit(None, 1)[-1:] in (["fi"], ["done"], ["esac"])
+        if is_needed and self.structure[-1].endswith((" ", "\t")):
+            self.structure[-1] = self.structure[-1][:-1] + ";"
+        self._copy(match.end())
 
     def _double_brackets(self) -> None:
         """Cover a whole `[[ ... ]]`, whose && and < are not the shell's."""
@@ -151,7 +188,7 @@ class _Scanner:
                 self.source.append("\n#")
                 if line == delimiter:
                     break
-                lines.append(line + "\n")
+                lines.append(line + ("\n" if self.at <= len(self.text) else ""))
             self.heredocs.append(Heredoc("".join(lines), is_literal))
         self.waiting.clear()
         self.structure.append("\n")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import tree_sitter
 import tree_sitter_bash
-from attrs import define, evolve, field
+from attrs import define, evolve
 
 from runtime.simulated.shell.masking import MARKER, Heredoc, mask
 from runtime.simulated.shell.nodes import (
@@ -64,7 +64,7 @@ def parse_script(text: str) -> Script:
         raise ShellSyntaxError("syntax error: a script can't hold NUL")
     masked = mask(text, parse_script)
     tree = _parser().parse(masked.structure)
-    compiler = _Compiler(masked.source, masked.heredocs)
+    compiler = _Compiler(masked.source, masked.heredocs, dict(masked.negations))
     if tree.root_node.has_error:
         compiler.check(tree.root_node)
     return Script(compiler.sequence(tree.root_node.children))
@@ -79,7 +79,7 @@ def _parser() -> tree_sitter.Parser:
 class _Compiler:
     source: bytes
     heredocs: tuple[Heredoc, ...]
-    _depth: int = field(default=0, init=False)
+    negations: dict[int, int]
 
     def text(self, start: int, end: int) -> str:
         return self.source[start:end].decode()
@@ -104,6 +104,16 @@ class _Compiler:
         return Sequence(tuple(items))
 
     def node(self, node: tree_sitter.Node) -> Node:
+        """Compile a command; a `!` that was taken out belongs to the pipeline that begins here."""
+        if node.type in {"list", "redirected_statement"}:
+            return self._plain(node)
+        count = self.negations.pop(node.start_byte, 0)
+        compiled = self._plain(node)
+        for _ in range(count):
+            compiled = Negated(compiled)
+        return compiled
+
+    def _plain(self, node: tree_sitter.Node) -> Node:
         if node.type in _COMMANDS:
             return self._simple(node)
         compile_ = self._compilers().get(node.type)
@@ -116,7 +126,6 @@ class _Compiler:
             "list": self._list,
             "pipeline": self._pipeline,
             "redirected_statement": self._redirected,
-            "negated_command": lambda node: _negate(self.node(node.children[-1])),
             "compound_statement": self._compound,
             "subshell": lambda node: Subshell(self.sequence(node.children[1:-1])),
             "if_statement": self._if,
@@ -309,12 +318,6 @@ def _pipeline(stages: list[Node]) -> Node:
     if isinstance(first, Pipeline):
         return Pipeline((*first.stages, *stages[1:]))
     return Pipeline(tuple(stages))
-
-
-def _negate(body: Node) -> Node:
-    if isinstance(body, AndOr):
-        return evolve(body, left=_negate(body.left))
-    return Negated(body)
 
 
 def _and_or(left: Node, right: Node, *, is_and: bool) -> Node:

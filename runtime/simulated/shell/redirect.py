@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Saved = list[tuple[int, OpenFile | None]]
 
-_MODES = {">": "w", ">|": "w", ">>": "a", "<": "r", "<>": "rw", "&>": "w", "&>>": "a"}
+_MODES = {">": "w", ">|": "w", ">>": "a", "<": "r", "<>": "rw", "&>": "w", "&>>": "a", ">&": "w"}
 
 
 class RedirectFault(Exception):  # noqa: N818 - control flow or an outcome, not an error of ours
@@ -57,12 +57,12 @@ async def _apply(shell: Shell, process: Process, each: Redirect, saved: Saved) -
     text = await expand_text(shell, each.target)
     if each.op == "<<":
         _install(process, each.fd, Text(text.encode()), saved)
-    elif each.op in {">&", "<&"}:
+    elif each.op == "<&" or (each.op == ">&" and (text == "-" or text.isdecimal())):
         _duplicate(process, each.fd, text, saved)
     else:
         file = await _open(shell, process, each.op, text)
         _install(process, each.fd, file, saved)
-        if each.op.startswith("&"):
+        if each.op in {"&>", "&>>", ">&"}:
             file.retain()
             _install(process, 2, file, saved)
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MAX_JOBS = 32
 
 
-async def run(shell: Shell, node: Node, *, is_last: bool = False) -> int:  # noqa: C901, PLR0912 - one arm a kind of node
+async def run(shell: Shell, node: Node, *, is_last: bool = False) -> int:  # noqa: C901, PLR0912 - one arm a kind
     """Run one node; `is_last` lets its last command take the shell's place, as ash does."""
     match node:
         case Simple():

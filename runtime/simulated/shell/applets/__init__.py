@@ -53,6 +53,7 @@ _APPLETS: dict[str, Applet] = {
     "expr": testing.expr,
     "fallocate": copying.fallocate,
     "false": processes.false,
+    "fgrep": search.grep,
     "find": listing.find,
     "grep": search.grep,
     "head": text.head,

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     """A word: its process, its name in messages, its arguments."""
 
 
+_TERSE = frozenset({"wc", "head", "sort", "grep", "egrep", "sed", "base64", "nl", "rev", "tac"})
+"""Words that name a file and its fault without saying that they can't open it."""
+
+
 class AppletError(Exception):
     """An applet ends with a message and a status."""
 
@@ -132,7 +136,8 @@ async def open_input(process: Process, name: str, path: str) -> OpenFile | None:
     try:
         return await open_file(process, path, "r")
     except OSError as error:
-        await complain(process, name, f"can't open '{path}': {error.strerror}")
+        text = f"{path}: {error.strerror}" if name in _TERSE else f"can't open '{path}': {error.strerror}"
+        await complain(process, name, text)
         return None
 
 

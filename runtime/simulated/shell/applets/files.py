@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from runtime.simulated import access
 from runtime.simulated.shell.applets.base import AppletError, complain, options, put
+from runtime.simulated.shell.applets.system import parse_date
 from runtime.simulated.streams import Pipe
 from runtime.simulated.tree import Directory, Fifo, File, Special, Symlink, os_error, size_of
 
@@ -26,15 +27,14 @@ async def touch(process: Process, name: str, arguments: list[str]) -> int:
     """Make empty files, or set their times to now."""
     taken = options(arguments, "cam", "drt")
     status = 0
+    at = parse_date(taken.values["d"], process.container.machine.now()).timestamp() if "d" in taken.values else None
     for path in taken.rest:
-        node = access.get(process, path)
-        if node is not None:
-            node.mtime = process.container.tree.now()
-            continue
-        if taken.has("c"):
+        if access.get(process, path) is None and taken.has("c"):
             continue
         try:
-            (await access.open_file(process, path, "a")).release()
+            if access.get(process, path) is None:
+                (await access.open_file(process, path, "a")).release()
+            access.need(process, path).mtime = process.container.tree.now() if at is None else at
         except OSError as error:
             await complain(process, name, f"{path}: {error.strerror}")
             status = 1
@@ -120,6 +120,8 @@ def _make_directory(process: Process, path: str, mode: int, *, with_parents: boo
 async def mkfifo(process: Process, name: str, arguments: list[str]) -> int:
     """Make named pipes."""
     taken = options(arguments, "", "m")
+    if not taken.rest:
+        raise AppletError("missing operand")
     status = 0
     for path in taken.rest:
         try:
@@ -134,6 +136,7 @@ async def cp(process: Process, name: str, arguments: list[str]) -> int:
     """Copy files, and directories with -r or -a."""
     taken = options(arguments, "arRpdfiLPvTu")
     sources, target = _sources_and_target(taken.rest)
+    _check_target(process, sources, target)
     status = 0
     for source in sources:
         node = access.get(process, source, follow=not taken.has("a", "d", "P"))
@@ -156,6 +159,11 @@ def _sources_and_target(rest: list[str]) -> tuple[list[str], str]:
     if len(rest) < 2:
         raise AppletError("missing file operand")
     return rest[:-1], rest[-1]
+
+
+def _check_target(process: Process, sources: list[str], target: str) -> None:
+    if len(sources) > 1 and not isinstance(access.get(process, target), Directory):
+        raise AppletError(f"'{target}': Not a directory")
 
 
 def _destination(process: Process, source: str, target: str, *, is_exact: bool = False) -> str:
@@ -189,6 +197,7 @@ async def mv(process: Process, name: str, arguments: list[str]) -> int:
     """Move files, also out of one volume into another."""
     taken = options(arguments, "fintTv")
     sources, target = _sources_and_target(taken.rest)
+    _check_target(process, sources, target)
     status = 0
     for source in sources:
         try:

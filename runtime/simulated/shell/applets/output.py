@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -13,15 +14,16 @@ if TYPE_CHECKING:
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "e": "\x1b"}
 _ESCAPE = re.compile(r"\\(?:([ntrabfve\\])|x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(c))")
 _ECHO_ESCAPE = re.compile(r"\\(?:([ntrabfve\\])|x([0-9a-fA-F]{1,2})|0([0-7]{0,3})|(c))")
+_B_ESCAPE = re.compile(r"\\(?:([ntrabfve\\])|x([0-9a-fA-F]{1,2})|0?([0-7]{1,3})|(c))")
 _DIRECTIVE = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+)?)?[hlLjzt]*([diouxXcsbeEfFgGaA%])")
 
 
-def unescape(text: str, *, as_echo: bool = False) -> tuple[str, bool]:
+def unescape(text: str, escape: re.Pattern[str] = _ESCAPE) -> tuple[str, bool]:
     r"""Return a text with its escapes replaced, and whether \c cut it off."""
     cut = False
     parts: list[str] = []
     at = 0
-    for match in (_ECHO_ESCAPE if as_echo else _ESCAPE).finditer(text):
+    for match in escape.finditer(text):
         if match.start() < at:
             continue
         parts.append(text[at : match.start()])
@@ -48,7 +50,7 @@ async def echo(process: Process, name: str, arguments: list[str]) -> int:
         escapes = flags.rfind("e") > flags.rfind("E") if "e" in flags or "E" in flags else escapes
     text = " ".join(words)
     if escapes:
-        text, cut = unescape(text, as_echo=True)
+        text, cut = unescape(text, _ECHO_ESCAPE)
         newline = "" if cut else newline
     await put(process, text + newline)
     return 0
@@ -56,10 +58,10 @@ async def echo(process: Process, name: str, arguments: list[str]) -> int:
 
 async def printf(process: Process, name: str, arguments: list[str]) -> int:
     """Print by a format, again as long as there are arguments."""
-    if not arguments:
+    words = arguments[1:] if arguments[:1] == ["--"] else arguments
+    if not words:
         raise AppletError("usage: printf FORMAT [ARG]...", 2)
-    writer = _Printf(arguments[1:])
-    text, faults = writer.run(arguments[0])
+    text, faults = _Printf(list(words[1:])).run(words[0])
     await put(process, text)
     for fault in faults:
         await complain(process, name, fault)
@@ -119,12 +121,14 @@ class _Printf:
         if kind in "diouxX":
             number = self.number(value)
             shown = number + (1 << 64) if number < 0 and kind in "ouxX" else number
+            if kind == "o":
+                return str(f"%{flags}{width}s" % (("0" if "#" in flags else "") + f"{shown:o}"))
             return str(f"%{flags}{width}{point}{'d' if kind in 'iu' else kind}" % shown)
         return str(f"%{flags}{width}{point}{kind}" % self.real(value))
 
     def text(self, kind: str, value: str, form: str, point: str) -> str:
         if kind == "b":
-            value, self.is_cut = unescape(value)
+            value, self.is_cut = unescape(value, _B_ESCAPE)
         elif kind == "c":
             value, point = value[:1], ""
         return str(f"{form}{point}s" % value)
@@ -138,7 +142,6 @@ class _Printf:
         match = re.match(r"\s*([+-]?)(0[xX][0-9a-fA-F]+|\d+)", value)
         if match is None or match.end() != len(value):
             self.faults.append(f"invalid number '{value}'")
-        if match is None:
             return 0
         digits = match[2]
         base = 16 if digits[:2] in {"0x", "0X"} else 8 if digits.startswith("0") else 10
@@ -163,8 +166,10 @@ async def yes(process: Process, name: str, arguments: list[str]) -> int:
 async def seq(process: Process, name: str, arguments: list[str]) -> int:
     """Print numbers: `seq [-w] [-s separator] [first [step]] last`."""
     words, separator, pads = list(arguments), "\n", False
-    while words and words[0].startswith(("-w", "-s")):
+    while words and words[0].startswith("-") and words[0] != "-":
         word = words.pop(0)
+        if word[1] not in "ws":
+            raise AppletError(f"invalid option -- '{word[1]}'")
         if word == "-w":
             pads = True
         else:
@@ -175,7 +180,7 @@ async def seq(process: Process, name: str, arguments: list[str]) -> int:
     first = numbers[0] if len(numbers) > 1 else 1.0
     step = numbers[1] if len(numbers) > 2 else 1.0
     digits = max(len(word.partition(".")[2]) for word in words)
-    count = int((numbers[-1] - first) / step + 1e-9) + 1 if step else 0
+    count = math.floor((numbers[-1] - first) / step + 1e-9) + 1 if step else 0
     if count > 10_000_000:
         raise AppletError("too many numbers for a simulation")
     texts = [f"{first + step * number:.{digits}f}" for number in range(max(0, count))]

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+|inf(?:inity)?)([smhd]?)")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _USAGE_STATUS = 1
-_TIMED_OUT = 143
 
 
 def duration(text: str) -> float:
@@ -244,11 +243,9 @@ async def _limit(process: Process, child: Process, seconds: float, number: int, 
         return await process.wait_exit(child)
     child.send(number)
     with trio.move_on_after(patience):
-        await process.wait_exit(child)
-        return _TIMED_OUT
+        return await process.wait_exit(child)
     child.send(signals.SIGKILL)
-    await process.wait_exit(child)
-    return 128 + signals.SIGKILL
+    return await process.wait_exit(child)
 
 
 async def run_given(process: Process, name: str, arguments: list[str]) -> int:

@@ -31,7 +31,7 @@ def _compile(translated: str, pattern: str, *, ignores_case: bool) -> re.Pattern
     try:
         return re.compile(translated, re.IGNORECASE if ignores_case else re.NOFLAG)
     except re.error as error:
-        raise AppletError(f"bad regex '{pattern}': {error}") from error
+        raise AppletError(f"bad regex '{pattern}': {error}", 2) from error
 
 
 def _translate(pattern: str, *, is_basic: bool) -> str:

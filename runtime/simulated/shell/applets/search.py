@@ -23,7 +23,7 @@ _WRAP = 76
 _MAX_ARGUMENTS = 5000
 
 
-def _patterns(taken: Options) -> tuple[list[re.Pattern[str]], list[str]]:
+def _patterns(taken: Options, name: str) -> tuple[list[re.Pattern[str]], list[str]]:
     """Return the compiled patterns of grep and the files that are left."""
     rest = list(taken.rest)
     texts = list(taken.lists.get("e", []))
@@ -31,12 +31,13 @@ def _patterns(taken: Options) -> tuple[list[re.Pattern[str]], list[str]]:
         if not rest:
             raise AppletError("usage: grep [OPTIONS] PATTERN [FILE]...", 2)
         texts = [rest.pop(0)]
+    is_fixed, is_extended = taken.has("F") or name == "fgrep", taken.has("E") or name == "egrep"
     found = []
     for text in "\n".join(texts).split("\n"):
-        if taken.has("F"):
+        if is_fixed:
             pattern = re.compile(re.escape(text), re.IGNORECASE if taken.has("i") else re.NOFLAG)
         else:
-            pattern = (extended if taken.has("E") else basic)(text, ignores_case=taken.has("i"))
+            pattern = (extended if is_extended else basic)(text, ignores_case=taken.has("i"))
         if taken.has("w", "x"):
             edge = (r"\A(?:", r")\Z") if taken.has("x") else (r"\b(?:", r")\b")
             pattern = re.compile(edge[0] + pattern.pattern + edge[1], pattern.flags)
@@ -49,7 +50,7 @@ async def grep(process: Process, name: str, arguments: list[str]) -> int:
     taken = options(
         arguments, "EFivclqnsxwohHrRzay", "emABC", {"quiet": "q", "count": "c", "ignore-case": "i", "line-number": "n"}
     )
-    patterns, paths = _patterns(taken)
+    patterns, paths = _patterns(taken, name)
     if taken.has("r", "R"):
         paths = _below(process, paths or ["."])
     inputs = Inputs(process, name, paths)
@@ -57,15 +58,19 @@ async def grep(process: Process, name: str, arguments: list[str]) -> int:
     with_names = (len(paths) > 1 or taken.has("H", "r", "R")) and not taken.has("h")
     total = 0
     async for path, file in inputs.files():
-        count = await _grep_file(process, taken, (patterns, file, f"{path}:" if with_names else "", limit))
+        count = await _grep_file(process, taken, (patterns, file, f"{_shown(path)}:" if with_names else "", limit))
         total += count
         if taken.has("q") and total:
             return 0
         if taken.has("c"):
-            await put(process, f"{path + ':' if with_names else ''}{count}\n")
+            await put(process, f"{_shown(path) + ':' if with_names else ''}{count}\n")
         if taken.has("l") and count:
-            await put(process, f"{path if path != '-' else '(standard input)'}\n")
-    return 2 if inputs.status and not taken.has("s") and not total else int(not total)
+            await put(process, f"{_shown(path)}\n")
+    return 2 if inputs.status and not total else int(not total)
+
+
+def _shown(path: str) -> str:
+    return "(standard input)" if path == "-" else path
 
 
 def _below(process: Process, paths: list[str]) -> list[str]:
@@ -166,7 +171,7 @@ async def base64(process: Process, name: str, arguments: list[str]) -> int:
     text = encoding.b64encode(data).decode()
     width = int(taken.values.get("w", str(_WRAP)))
     lines = [text[place : place + width] for place in range(0, len(text), width)] if width else [text]
-    await put(process, "\n".join(lines) + ("\n" if width else ""))
+    await put(process, "\n".join(lines) + ("\n" if width and text else ""))
     return inputs.status
 
 

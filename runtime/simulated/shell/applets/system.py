@@ -117,7 +117,7 @@ async def date(process: Process, name: str, arguments: list[str]) -> int:
     taken = options(arguments, "uRI", "dDr", {"utc": "u", "date": "d", "iso-8601": "I"})
     at = process.container.machine.now().astimezone(UTC)
     if "d" in taken.values:
-        at = _parse_date(taken.values["d"], at)
+        at = parse_date(taken.values["d"], at)
     form = taken.rest[0][1:] if taken.rest and taken.rest[0].startswith("+") else "%a %b %e %H:%M:%S UTC %Y"
     if taken.has("I"):
         form = "%Y-%m-%d"
@@ -128,7 +128,8 @@ async def date(process: Process, name: str, arguments: list[str]) -> int:
     return 0
 
 
-def _parse_date(text: str, now: datetime) -> datetime:
+def parse_date(text: str, now: datetime) -> datetime:
+    """Return the time that a text means: @seconds, now, or a date with or without a time of day; AppletError."""
     if text.startswith("@") and text[1:].isdecimal():
         return datetime.fromtimestamp(int(text[1:]), UTC)
     if text == "now":

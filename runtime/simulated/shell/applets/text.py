@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from runtime.simulated import access
 from runtime.simulated.access import CHUNK_BYTES
 from runtime.simulated.shell.applets.base import AppletError, Inputs, Lines, complain, options, put
@@ -59,7 +61,7 @@ async def head(process: Process, name: str, arguments: list[str]) -> int:
     inputs = Inputs(process, name, taken.rest)
     number = 0
     async for path, file in inputs.files():
-        if len(taken.rest) > 1 and not taken.has("q"):
+        if (len(taken.rest) > 1 or taken.has("v")) and not taken.has("q"):
             await put(process, f"{chr(10) if number else ''}==> {path} <==\n")
         number += 1
         if "c" in taken.values:
@@ -91,7 +93,10 @@ async def _read_line(file: OpenFile) -> bytes:
 
 async def tail(process: Process, name: str, arguments: list[str]) -> int:
     """Print the last lines or bytes; with -f or -F go on with what is written later."""
-    taken = _line_options(arguments, "fFqv")
+    words = [
+        "-n" + word if re.fullmatch(r"\+\d+", word) and place == 0 else word for place, word in enumerate(arguments)
+    ]
+    taken = _line_options(words, "fFqv")
     inputs = Inputs(process, name, taken.rest)
     if taken.has("F") and taken.rest:
         await _wait_until_there(process, taken.rest[0])
@@ -160,7 +165,7 @@ async def _follow(process: Process, path: str, file: OpenFile) -> None:
 async def wc(process: Process, name: str, arguments: list[str]) -> int:
     """Count lines, words and bytes."""
     taken = options(arguments, "lwcmL")
-    kinds = [kind for kind in "lwcm" if taken.has(kind)] or ["l", "w", "c"]
+    kinds = [kind for kind in "lwcmL" if taken.has(kind)] or ["l", "w", "c"]
     inputs = Inputs(process, name, taken.rest)
     totals = dict.fromkeys(kinds, 0)
     rows: list[tuple[dict[str, int], str]] = []
@@ -171,6 +176,7 @@ async def wc(process: Process, name: str, arguments: list[str]) -> int:
             "w": len(data.split()),
             "c": len(data),
             "m": len(data.decode(errors="replace")),
+            "L": max(map(len, data.split(b"\n"))),
         }
         row = {kind: counts[kind] for kind in kinds}
         totals = {kind: totals[kind] + row[kind] for kind in kinds}
@@ -185,39 +191,60 @@ async def wc(process: Process, name: str, arguments: list[str]) -> int:
     return inputs.status
 
 
-def _key_fields(text: str) -> tuple[int, int]:
-    """Return the first and the last field of a sort key, 0 for the end of the line; AppletError."""
-    match = re.fullmatch(r"([1-9]\d*)(?:\.\d+)?[a-zA-Z]*(?:,(\d+)(?:\.\d+)?[a-zA-Z]*)?", text)
-    if match is None:
-        raise AppletError(f"bad field specification '{text}'")
-    return int(match[1]), int(match[2] or 0)
+_KEY = re.compile(r"([1-9]\d*)(?:\.\d+)?([a-zA-Z]*)(?:,(\d+)(?:\.\d+)?([a-zA-Z]*))?")
 
 
-def _sort_key(line: str, taken: Options) -> tuple[float, str]:
-    text = line
-    if "k" in taken.values:
-        first, last = _key_fields(taken.values["k"])
-        parts = line.split(taken.values["t"]) if "t" in taken.values else line.split()
-        text = (taken.values.get("t") or " ").join(parts[first - 1 : last or len(parts)])
-    if taken.has("f"):
-        text = text.upper()
-    is_number = taken.has("n", "g") or ("k" in taken.values and "n" in taken.values["k"])
-    match = re.match(r"\s*(-?\d*\.?\d+)", text) if is_number else None
-    return (float(match[1]) if match else 0.0, "" if is_number else text)
+@frozen
+class _Order:
+    """How lines are compared: the whole line or some fields, as numbers or text, backwards or not."""
+
+    first: int
+    last: int
+    separator: str | None
+    is_number: bool
+    folds_case: bool
+    is_reversed: bool
+
+    @classmethod
+    def of(cls, taken: Options) -> _Order:
+        """Return the order that options ask for; AppletError."""
+        first = last = 0
+        flags = "".join(flag for flag in "nrfg" if taken.has(flag))
+        if "k" in taken.values:
+            match = _KEY.fullmatch(taken.values["k"])
+            if match is None:
+                raise AppletError("bad field specification", 2)
+            first, last = int(match[1]), int(match[3] or 0)
+            flags += match[2] + (match[4] or "")
+        return cls(first, last, taken.values.get("t"), bool({"n", "g"} & set(flags)), "f" in flags, "r" in flags)
+
+    def key(self, line: str) -> tuple[float, str]:
+        """Return what is compared of a line."""
+        text = line
+        if self.first:
+            parts = line.split(self.separator)
+            text = (self.separator or " ").join(parts[self.first - 1 : self.last or len(parts)])
+        if self.is_number:
+            match = re.match(r"\s*(-?\d*\.?\d+)", text)
+            return (float(match[1]) if match else 0.0, "")
+        return (0.0, text.upper() if self.folds_case else text)
 
 
 async def sort(process: Process, name: str, arguments: list[str]) -> int:
     """Sort lines."""
     taken = options(arguments, "nrufbgcszhMVdi", "kto")
+    order = _Order.of(taken)
     inputs = Inputs(process, name, taken.rest)
     lines = [line.decode(errors="surrogateescape").rstrip("\n") async for _, line in inputs.lines()]
-    plain = taken.has("k", "n", "f", "g") and not taken.has("s", "u")
-    lines.sort(key=lambda line: (_sort_key(line, taken), line if plain else ""), reverse=taken.has("r"))
+    if inputs.status:
+        return 2
+    if taken.has("c"):
+        return int(lines != sorted(lines, key=order.key, reverse=order.is_reversed))
+    if not taken.has("s"):
+        lines.sort(reverse=taken.has("r"))
+    lines.sort(key=order.key, reverse=order.is_reversed)
     if taken.has("u"):
-        seen: dict[tuple[float, str], str] = {}
-        for line in lines:
-            seen.setdefault(_sort_key(line, taken), line)
-        lines = list(seen.values())
+        lines = list({order.key(line): line for line in reversed(lines)}.values())[::-1]
     text = "".join(f"{line}\n" for line in lines)
     if "o" in taken.values:
         file = await access.open_file(process, taken.values["o"], "w")
@@ -225,13 +252,15 @@ async def sort(process: Process, name: str, arguments: list[str]) -> int:
         file.release()
     else:
         await put(process, text)
-    return inputs.status
+    return 0
 
 
 async def uniq(process: Process, name: str, arguments: list[str]) -> int:
     """Leave out lines equal to the one before."""
     taken = options(arguments, "cdui", "fsw")
     inputs = Inputs(process, name, taken.rest[:1])
+    if len(taken.rest) > 1:
+        process.replace(1, await access.open_file(process, taken.rest[1], "w"))
     groups: list[tuple[bytes, int]] = []
     async for _, line in inputs.lines():
         text = line.rstrip(b"\n")

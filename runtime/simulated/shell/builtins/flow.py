@@ -144,7 +144,7 @@ async def wait(shell: Shell, arguments: list[str]) -> int:
 
 
 async def _wait_all(shell: Shell) -> int:
-    for job in tuple(shell.jobs.values()):
+    for job in [job for job in shell.jobs.values() if job.parent is shell.process]:
         if await shell.process.wait_child(job) is None:
             return 128 + shell.process.pending[0]
         shell.jobs.pop(job.pid, None)
@@ -157,7 +157,8 @@ def _job(shell: Shell, word: str, pid: int) -> Process | None:
         if word in {"%%", "%+", "%"}:
             return jobs[-1] if jobs else None
         return jobs[pid - 1] if 0 < pid <= len(jobs) else None
-    return shell.jobs.get(pid)
+    job = shell.jobs.get(pid)
+    return job if job is not None and job.parent is shell.process else None
 
 
 async def _tell_signal(shell: Shell, job: Process) -> None:

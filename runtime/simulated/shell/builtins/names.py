@@ -88,6 +88,7 @@ async def unset(shell: Shell, arguments: list[str]) -> int:
         if "f" in flags:
             shell.functions.pop(name, None)
             continue
+        _check_name("unset", name, shell.line)
         try:
             shell.variables.unset(name)
         except ReadonlyFault as fault:
@@ -106,8 +107,8 @@ async def read(shell: Shell, arguments: list[str]) -> int:
         if word.startswith("-") and len(word) > 1 and not names:
             value = arguments[at + 1] if at + 1 < len(arguments) else ""
             flags.add(word[1])
-            if word[1] in "pt" or word[1] == "n":
-                at += 1
+            if word[1] in "ptn":
+                at += not word[2:]
                 value = word[2:] or value
                 if word[1] == "t":
                     seconds = float(value)

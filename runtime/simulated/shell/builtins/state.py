@@ -11,7 +11,6 @@ from runtime.simulated.shell.applets.base import AppletError
 from runtime.simulated.shell.arithmetic import ArithmeticFault, evaluate
 from runtime.simulated.shell.builtins.flow import number_of
 from runtime.simulated.shell.builtins.special import SPECIAL
-from runtime.simulated.shell.faults import ShellFault
 from runtime.simulated.shell.launch import ProgramMissing
 from runtime.simulated.shell.options import LONG_OPTIONS
 from runtime.simulated.shell.quoting import single_quoted
@@ -42,7 +41,8 @@ async def set_(shell: Shell, arguments: list[str]) -> int:
                 name = arguments[at]
                 at += 1
                 if name not in LONG_OPTIONS:
-                    raise ShellFault(f"set: line {shell.line - 1}: illegal option {word[0]}o {name}")
+                    await shell.say(f"set: line {shell.line - 1}: illegal option {word[0]}o {name}")
+                    return 1
                 _option(shell, LONG_OPTIONS[name], is_on=word.startswith("-"))
     if at < len(arguments):
         shell.positional = arguments[at:]
@@ -185,18 +185,21 @@ async def kill(shell: Shell, arguments: list[str]) -> int:
     """Send a signal; %n means a background job."""
     running = [job for job in shell.jobs.values() if job.exit_code is None]
     words = [_job_pid(word, running) for word in arguments]
+    if None in words:
+        await shell.say(f"kill: line {shell.line - 1}: {arguments[words.index(None)]}: no such job")
+        return 2
     try:
-        return await processes.kill(shell.process, shell.name, words[1:])
+        return await processes.kill(shell.process, shell.name, [word for word in words[1:] if word is not None])
     except AppletError as error:
         await shell.say(str(error))
         return error.status
 
 
-def _job_pid(word: str, running: list[Process]) -> str:
+def _job_pid(word: str, running: list[Process]) -> str | None:
     if not word.startswith("%"):
         return word
     number = int(word[1:]) if word[1:].isdecimal() else len(running)
-    return str(running[number - 1].pid) if 0 < number <= len(running) else "0"
+    return str(running[number - 1].pid) if 0 < number <= len(running) else None
 
 
 async def times(shell: Shell, arguments: list[str]) -> int:
@@ -219,5 +222,6 @@ async def let(shell: Shell, arguments: list[str]) -> int:
         try:
             value = evaluate(word, lambda name: shell.parameter(name) or "", shell.variables.put)
         except ArithmeticFault as fault:
-            raise ShellFault(str(fault)) from fault
+            await shell.say(f"let: line {shell.line - 1}: {fault}")
+            return 2
     return int(value == 0)

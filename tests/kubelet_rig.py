@@ -146,8 +146,9 @@ class Rig:
         self.cluster.api.delete("Pod", "ns", name, grace_period_seconds=grace)
 
     async def until(self, seconds: float) -> None:
-        """Sleep until a time."""
-        await trio.sleep_until(trio.current_time() + seconds - self.timebase.seconds())
+        """Sleep until a time, and until all that happens at that instant is over."""
+        await trio.sleep_until(self.timebase.trio_time(seconds))
+        await self.timebase.turn(Lane.CONTROLLER, "~")
 
     async def gone(self, name: str = "p") -> float:
         """Wait until the API has the pod no more and return the time."""

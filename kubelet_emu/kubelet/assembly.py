@@ -32,7 +32,7 @@ from kubelet_emu.volumes.manager import VolumeManager, VolumeSources
 from runtime.api import CRIError, SandboxID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from kubelet_emu.api.v1 import ConfigMap, Container, EphemeralContainer, LifecycleHandler, Pod, Secret
     from kubelet_emu.apiserver.store import APIServer
@@ -136,14 +136,12 @@ def _volumes(kubelet: Kubelet, recorder: Recorder, files: KubeletFiles) -> Volum
         ),
         host_paths=kubelet.settings.host_paths,
         poll_seconds=0.0 if kubelet.settings.timing.relist_on_events else VOLUME_POLL_SECONDS,
+        turn=_worker_turn(kubelet),
     )
 
 
 def _images(kubelet: Kubelet, recorder: Recorder) -> ImageManager:
     settings, configuration = kubelet.settings, kubelet.settings.configuration
-
-    async def turn(key: str) -> None:
-        await kubelet.timebase.turn(Lane.WORKER, key)
 
     return ImageManager(
         puller=Puller(runtime=kubelet.runtime, mirrors=settings.mirrors),
@@ -158,11 +156,18 @@ def _images(kubelet: Kubelet, recorder: Recorder) -> ImageManager:
             registry_burst=configuration.registry_burst,
             override=settings.pull_override,
         ),
-        turn=turn,
+        turn=_worker_turn(kubelet),
         node_keyring=settings.node_keyring,
         verifies_access=settings.features.enabled("KubeletEnsureSecretPulledImages"),
         progress=settings.on_pull,
     )
+
+
+def _worker_turn(kubelet: Kubelet) -> Callable[[str], Awaitable[None]]:
+    async def turn(key: str) -> None:
+        await kubelet.timebase.turn(Lane.WORKER, key)
+
+    return turn
 
 
 def _secrets(api: APIServer) -> Callable[[str, str], Secret | None]:

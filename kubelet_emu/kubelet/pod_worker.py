@@ -262,7 +262,9 @@ class PodWorker:
         pleg = self.services.pleg
         last = pleg.last_look()
         pleg.request(self.uid)
-        return await pleg.newer_than(self.uid, last)
+        observed = await pleg.newer_than(self.uid, last)
+        await self.services.timebase.turn(Lane.WORKER, self.key)
+        return observed
 
     async def _sync_terminated_pod(self) -> None:
         """Publish once more, take the volumes away, and say the last word (kubelet v1.36 SyncTerminatedPod)."""

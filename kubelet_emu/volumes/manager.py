@@ -25,7 +25,7 @@ from kubelet_emu.volumes.mounted import MountedVolume, used_volumes
 from runtime.api import CRIError, VolumeConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from datetime import datetime
 
     from kubelet_emu.api.quantity import Quantity
@@ -100,11 +100,17 @@ class _State:
     retry_at: float = -math.inf
 
 
+async def _no_turn(_key: str) -> None:
+    """Let the scheduler decide."""
+    await trio.lowlevel.checkpoint()
+
+
 @define(eq=False, kw_only=True)
 class VolumeManager:
     """Makes, fills, refreshes and removes the volumes of pods.
 
-    `poll_seconds` is how often a waiting sync looks whether all is mounted (the kubelet: 0.3; 0 looks at once).
+    `poll_seconds` is how often a waiting sync looks whether all is mounted (the kubelet: 0.3; 0 looks at once). `turn`
+    orders the pods whose waits end at one instant, by a key.
     """
 
     runtime: VolumeService
@@ -115,6 +121,7 @@ class VolumeManager:
     host_paths: HostPaths
     poll_seconds: float = 0.0
     wait_seconds: float = WAIT_SECONDS
+    turn: Callable[[str], Awaitable[None]] = _no_turn
     _pods: dict[str, dict[str, _State]] = field(factory=dict, init=False)
 
     async def wait_for_attach_and_mount(self, pod: Pod) -> Mapping[str, MountedVolume]:
@@ -136,13 +143,17 @@ class VolumeManager:
                 break
             retry_at = min(states[name].retry_at for name in waiting)
             if retry_at >= deadline:
-                await trio.sleep_until(deadline)
+                await self._sleep_until(pod, deadline)
                 raise MountError(_unmounted(waiting, "context deadline exceeded"), is_timeout=True)
-            await trio.sleep_until(retry_at)
+            await self._sleep_until(pod, retry_at)
         if self.poll_seconds and not was_mounted:
             polls = max(1, math.ceil((trio.current_time() - started_at) / self.poll_seconds))
-            await trio.sleep_until(started_at + polls * self.poll_seconds)
+            await self._sleep_until(pod, started_at + polls * self.poll_seconds)
         return self.mounted(pod)
+
+    async def _sleep_until(self, pod: Pod, at: float) -> None:
+        await trio.sleep_until(at)
+        await self.turn(f"{pod.metadata.namespace}/{pod.metadata.name}")
 
     async def refresh(self, pod: Pod) -> None:
         """Bring configMap, secret, downwardAPI and projected volumes of a pod up to date, one attempt each.

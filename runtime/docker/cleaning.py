@@ -14,7 +14,7 @@ from attrs import define
 
 from runtime.api import NotFoundError
 from runtime.docker import naming
-from runtime.docker.folders import FolderStore
+from runtime.docker.folders import FolderStore, folder_names
 from runtime.docker.owner import Owner
 from runtime.docker.volumes import volumes_folder
 
@@ -98,7 +98,7 @@ class Cleaner:
         root = self.volumes.root
         if root is None:
             return []
-        found = sorted(path.parent.name for path in root.glob("instances/*/volumes"))
+        found = [name for name in folder_names(root / "instances") if volumes_folder(root, name).is_dir()]
         owners = [(name, self._owner_of_folder(name)) for name in found]
         return [{naming.INSTANCE_LABEL: name, **owner.labels()} for name, owner in owners if owner is not None]
 

@@ -68,7 +68,9 @@ class FolderStore:
             mount_tmpfs(folder.data, config.size_limit_bytes)
         os.chown(folder.data, -1, -1 if config.gid is None else config.gid)
         folder.data.chmod(config.mode)
-        folder.config_file.write_text(json.dumps(attrs.asdict(config)))
+        written = folder.path / f"{_CONFIG_FILE}.new"
+        written.write_text(json.dumps(attrs.asdict(config)))
+        written.replace(folder.config_file)
 
     def write(self, handle: str, tree: Mapping[str, VolumeFile], remove: tuple[str, ...] = ()) -> None:
         """Put each file in place by a rename, then remove paths; NotFoundError when there is no such volume."""
@@ -102,7 +104,7 @@ class FolderStore:
         """Unmount and remove the folder; what is gone is fine."""
         folder = self.folder(handle)
         unmount(folder.data)
-        shutil.rmtree(folder.path, ignore_errors=not folder.path.exists())
+        _remove_tree(folder.path)
         try:
             folder.path.parent.rmdir()
         except OSError:
@@ -130,22 +132,47 @@ class FolderStore:
         return str(real)
 
     def list(self) -> Iterator[tuple[str, VolumeConfig]]:
-        """Yield the volumes that are there."""
-        for config_file in sorted(self.root.glob(f"*/*/{_CONFIG_FILE}")):
-            config = VolumeConfig(**json.loads(config_file.read_text()))
-            yield f"{config_file.parent.parent.name}/{config_file.parent.name}", config
+        """Yield the volumes that are there; one that is removed meanwhile is left out."""
+        for handle in self._handles():
+            try:
+                text = self.folder(handle).config_file.read_text()
+            except FileNotFoundError:
+                continue
+            yield handle, VolumeConfig(**json.loads(text))
 
     def remove_all(self) -> None:
         """Remove every volume and the folder that holds them."""
-        for data in sorted(self.root.glob("*/*/data")):
-            unmount(data)
-        shutil.rmtree(self.root, ignore_errors=not self.root.exists())
+        for handle in self._handles():
+            unmount(self.folder(handle).data)
+        _remove_tree(self.root)
+
+    def _handles(self) -> Iterator[str]:
+        for pod_uid in folder_names(self.root):
+            for name in folder_names(self.root / pod_uid):
+                yield f"{pod_uid}/{name}"
 
     def _open_data(self, handle: str) -> int:
         try:
             return os.open(self.folder(handle).data, _FOLDER_FLAGS)
         except OSError as error:
             raise NotFoundError(f"volume {handle!r} does not exist") from error
+
+
+def folder_names(path: Path) -> list[str]:
+    """Return what a folder holds, sorted; nothing once it is gone (Path.glob raises when it goes meanwhile)."""
+    try:
+        return sorted(os.listdir(path))  # noqa: PTH208 - the names alone
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _remove_tree(path: Path) -> None:
+    """Remove a folder with its content; others may be removing it at the same time."""
+    while path.exists():
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            continue
 
 
 def _walk(root: int, path: PurePosixPath, *, create: bool) -> int:

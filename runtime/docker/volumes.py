@@ -32,6 +32,11 @@ def volumes_folder(root: Path, instance: str) -> Path:
     return root / "instances" / instance / "volumes"
 
 
+def list_folders(store: FolderStore) -> list[tuple[str, VolumeConfig]]:
+    """Return the volumes of a store; blocks."""
+    return list(store.list())
+
+
 @define(eq=False)
 class Volumes:
     """The volumes of one instance; where they live is found out at the first one."""
@@ -144,7 +149,10 @@ class Volumes:
     async def list(self) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
         """Return the volumes of this instance."""
         folders = await self.folders()
-        found = list(folders.list()) if folders is not None else await self.engine.list()
+        if folders is not None:
+            found = await trio.to_thread.run_sync(list_folders, folders)
+        else:
+            found = await self.engine.list()
         return tuple((VolumeHandle(handle), config) for handle, config in found)
 
     async def mounts(self, mounts: Sequence[Mount]) -> Sequence[dict[str, Any]]:

@@ -1,0 +1,102 @@
+"""Volumes that are folders of the host, without an engine."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from runtime.api import CRIError, NotFoundError, VolumeConfig, VolumeFile
+from runtime.docker.folders import FolderStore, mount_tmpfs, unmount
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONFIG = VolumeConfig(pod_uid="u", name="v")
+HANDLE = "u/v"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FolderStore:
+    """Give a store with one volume."""
+    made = FolderStore(tmp_path / "volumes")
+    made.create(CONFIG, HANDLE)
+    return made
+
+
+def test_a_file_can_not_replace_a_folder(store: FolderStore) -> None:
+    store.write(HANDLE, {"a/b": VolumeFile(data=b"text")})
+    with pytest.raises(CRIError, match=r"volume 'u/v' can't be written: .*Is a directory"):
+        store.write(HANDLE, {"a": VolumeFile(data=b"text")})
+    assert os.listdir(store.folder(HANDLE).data) == ["a"], "nothing half written is left"  # noqa: PTH208
+
+
+def test_removing_paths_that_are_gone_is_fine(store: FolderStore) -> None:
+    store.write(HANDLE, {"a/b": VolumeFile()}, remove=("none", "a/none", "none/at/all", "a/b"))
+    assert store.read(HANDLE, "a/b", 1) == b""
+    assert os.listdir(store.folder(HANDLE).data / "a") == []  # noqa: PTH208
+
+
+def test_a_volume_that_is_not_there(store: FolderStore) -> None:
+    with pytest.raises(NotFoundError, match="volume 'u/w' does not exist"):
+        store.write("u/w", {})
+    store.remove("u/w")
+    assert [handle for handle, _ in store.list()] == [HANDLE]
+
+
+def test_pipes_are_never_read(store: FolderStore) -> None:
+    os.mkfifo(store.folder(HANDLE).data / "pipe")
+    assert store.read(HANDLE, "pipe", 10) == b""
+
+
+def test_listing_and_removing_at_the_same_time(store: FolderStore) -> None:
+    ended = threading.Event()
+    failures: list[BaseException] = []
+
+    def churn() -> None:
+        try:
+            for _ in range(300):
+                store.create(VolumeConfig(pod_uid="w", name="v"), "w/v")
+                store.remove("w/v")
+        except BaseException as error:  # noqa: BLE001 - told to the test's own thread
+            failures.append(error)
+        ended.set()
+
+    thread = threading.Thread(target=churn)
+    thread.start()
+    while not ended.is_set():
+        assert {handle for handle, _ in store.list()} <= {HANDLE, "w/v"}
+        store.remove("x/none")
+    thread.join()
+    assert failures == []
+
+
+def test_two_remove_everything_at_once(store: FolderStore) -> None:
+    store.write(HANDLE, {f"f{number}": VolumeFile() for number in range(300)})
+    failures: list[BaseException] = []
+
+    def remove() -> None:
+        try:
+            store.remove_all()
+        except BaseException as error:  # noqa: BLE001 - told to the test's own thread
+            failures.append(error)
+
+    threads = [threading.Thread(target=remove) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert not store.root.exists()
+
+
+def test_what_can_not_be_mounted_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CRIError, match=r"tmpfs can't be mounted on .*/none: "):
+        mount_tmpfs(tmp_path / "none", 4096)
+    unmount(tmp_path)
+    monkeypatch.setattr("os.path.ismount", lambda _path: True)
+    with pytest.raises(CRIError, match=r".*/none can't be unmounted: "):
+        unmount(tmp_path / "none")
+    mount_tmpfs(tmp_path, 4096)

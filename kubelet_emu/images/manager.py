@@ -227,7 +227,8 @@ class ImageManager:
         failure = failure_of(request.image, error)
         self.backoff.failed(request.key, self.timebase.now(), f"{failure.reason}: {failure.message}")
         outcome = self._refuse(request, failure)
-        await self._hint_at_local_image(request)
+        if str(error) != reasons.PULL_QPS_EXCEEDED:
+            await self._hint_at_local_image(request)
         return outcome
 
     async def _hint_at_local_image(self, request: _Request) -> None:

@@ -355,3 +355,18 @@ async def test_grpc_health_is_served(autojump_clock: trio.abc.Clock) -> None:
                     body += event.data
                 ended = ended or isinstance(event, h2.events.StreamEnded)
         assert body == b"\0\0\0\0\x02\x08\x02"
+
+
+async def test_a_command_that_comes_with_the_end_finds_no_container(autojump_clock: trio.abc.Clock) -> None:
+    run = Run(duration=1, execs=(Exec(("check",)),))
+    for _ in range(10):
+        async with a_runtime(run) as runtime:
+            container = await start(runtime)
+            await trio.sleep(1)
+            for _ in range(30):
+                try:
+                    result = await runtime.exec_sync(container, ("check",))
+                except ExecStartError as error:
+                    assert "CONTAINER_EXITED" in str(error)  # noqa: PT017 - either outcome is right, no other is
+                else:
+                    assert result.exit_code in {0, 137}

@@ -153,6 +153,11 @@ class Container:
             return "OOMKilled"
         return "Error" if self.exit_code else "Completed"
 
+    @property
+    def is_alive(self) -> bool:
+        """Tell whether its first process runs: with that one everything ends, at the same instant."""
+        return self.state is ContainerState.RUNNING and self.first is not None and self.first.exit_code is None
+
     def emit(
         self, kind: RuntimeEventType, *, exit_code: int | None = None, signal: str = "", own: bool = False
     ) -> None:
@@ -214,6 +219,8 @@ class Container:
                 for begin in self._backlog:
                     begin(nursery)
                 code = await process.run(main)
+                self._nursery = None
+                self.machine.network.forget(self)
                 nursery.cancel_scope.cancel()
         except BaseExceptionGroup as group:
             group.add_note(f"in container {self.turn_key}")
@@ -221,7 +228,6 @@ class Container:
         self._end(code)
 
     def _end(self, code: int) -> None:
-        self._nursery = None
         for process in tuple(self.processes.values()):
             self.forget(process)
         self.machine.network.forget(self)
@@ -249,7 +255,7 @@ class Container:
         """Start a task of the container, or keep it until the container's own task has been scheduled."""
         if self._nursery is not None:
             begin(self._nursery)
-        elif self.state is ContainerState.RUNNING:
+        elif self.is_alive:
             self._backlog.append(begin)
 
     def signal(self, number: int, *, own: bool) -> None:
@@ -294,8 +300,8 @@ class Container:
 
     async def exec(self, argv: tuple[str, ...], timeout_seconds: float | None) -> ExecResult:
         """Run a command in the container; ExecStartError, ExecTimeoutError. Cancellation lets the command go on."""
-        if self.state is not ContainerState.RUNNING:
-            state = f"CONTAINER_{self.state.name}"
+        if not self.is_alive:
+            state = f"CONTAINER_{(ContainerState.EXITED if self.first is not None else self.state).name}"
             raise ExecStartError(f"failed to exec in container: container is in {state} state")
         process = self.new_process(argv, self._environment())
         try:

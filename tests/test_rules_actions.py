@@ -174,8 +174,18 @@ def test_a_pod_whose_mains_are_all_gone_starts_its_init_containers_in_a_new_sand
 
 
 def test_a_main_container_in_unknown_state_does_not_count_as_one_that_existed() -> None:
+    pod = a_pod(a_container("m"), restart_policy="OnFailure")
+    observed = seen(an_instance("m", ContainerState.UNKNOWN), sandboxes=[a_sandbox(ready=False)])
+    actions = compute_pod_actions(a_sync(pod, observed))
+    assert (actions.create_sandbox, actions.containers_to_start) == (True, ())
+
+
+@pytest.mark.parametrize("state", [ContainerState.CREATED, ContainerState.UNKNOWN])
+def test_a_main_container_never_seen_to_end_has_no_exit_code_and_so_waits_for_the_new_sandbox(
+    state: ContainerState,
+) -> None:
     pod = a_pod(a_container("m"), a_container("n"), restart_policy="OnFailure")
-    observed = seen(exited("m", 0), an_instance("n", ContainerState.UNKNOWN), sandboxes=[a_sandbox(ready=False)])
+    observed = seen(an_instance("m", state), an_instance("n"), sandboxes=[a_sandbox(ready=False)])
     actions = compute_pod_actions(a_sync(pod, observed))
     assert (actions.create_sandbox, actions.containers_to_start) == (True, (1,))
 

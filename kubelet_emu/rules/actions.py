@@ -98,12 +98,15 @@ def _in_a_new_sandbox(sync: SyncInput, actions: PodActions) -> PodActions:
 
 
 def _is_done_for_good(sync: SyncInput, container: Container) -> bool:
-    """Tell whether a main container succeeded and runs once (kubelet v1.36 containerSucceeded)."""
+    """Tell whether a main container succeeded and runs once (kubelet v1.36 containerSucceeded).
+
+    Only its exit code is looked at, which is 0 as well for one that was never seen to end: created, or unknown.
+    """
     status = sync.observed.find(container.name)
     return (
         status is not None
-        and status.state is ContainerState.EXITED
-        and status.exit_code == 0
+        and status.state is not ContainerState.RUNNING
+        and not status.exit_code
         and effective_restart_policy(container, sync.pod, sync.features) == ON_FAILURE
     )
 

@@ -285,9 +285,7 @@ class ImageManager:
         self.event(request.pod, request.container, event_type, reason, message)
 
     def _note(self, request: _Request, level: str, text: str) -> None:
-        meta = request.pod.metadata
-        ref = ObjectRef(namespace=meta.namespace or "", name=meta.name or "", uid=meta.uid or "")
-        self.emit(NoteRecord(ref=ref, level=level, text=text))
+        self.emit(NoteRecord(ref=ObjectRef.of(request.pod.metadata), level=level, text=text))
 
     def _show(self, request: _Request, state: PullState, progress: PullProgress | None = None) -> None:
         if self.progress is not None:

@@ -95,7 +95,7 @@ class JobController:
         uid, generation = job.metadata.uid or "", job.metadata.generation or 1
         if self._shown.get(uid) != job.status:
             self._shown[uid] = job.status
-            self.emit(JobRecord(ref=_ref_of(job), status=job.status))
+            self.emit(JobRecord(ref=ObjectRef.of(job.metadata, job.kind), status=job.status))
         is_new_spec = self._generations.get(uid) != generation
         self._generations[uid] = generation
         self._queue.add(uid, 0.0 if is_new_spec else self.batch_seconds)
@@ -105,7 +105,7 @@ class JobController:
         uid = job.metadata.uid or ""
         for remembered in (self._shown, self._generations, self._backoff):
             remembered.pop(uid, None)
-        self.emit(JobRecord(ref=_ref_of(job), deleted=True))
+        self.emit(JobRecord(ref=ObjectRef.of(job.metadata, job.kind), deleted=True))
         self._queue.add(uid)
 
     def _on_pod(self, pod: Pod) -> None:
@@ -224,12 +224,6 @@ class JobController:
 
     def _record(self, job: Job, event_type: str, reason: str, message: str) -> None:
         """Record one event of a Job."""
-        self.events.record(_ref_of(job), event_type, reason, message, source=words.JOB_CONTROLLER)
-
-
-def _ref_of(job: Job) -> ObjectRef:
-    """Return which Job a record is about."""
-    metadata = job.metadata
-    return ObjectRef(
-        namespace=metadata.namespace or "", name=metadata.name or "", uid=metadata.uid or "", kind=job.kind
-    )
+        self.events.record(
+            ObjectRef.of(job.metadata, job.kind), event_type, reason, message, source=words.JOB_CONTROLLER
+        )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kubelet_emu.api.batch_v1 import JobStatus
+    from kubelet_emu.api.meta import ObjectMeta
     from kubelet_emu.api.v1_status import PodStatus
     from kubelet_emu.rules.observed import ObservedPod
 
@@ -27,6 +28,11 @@ class ObjectRef:
     name: str
     uid: str
     kind: str = "Pod"
+
+    @classmethod
+    def of(cls, metadata: ObjectMeta, kind: str = "Pod") -> ObjectRef:
+        """Return which object has this metadata."""
+        return cls(namespace=metadata.namespace or "", name=metadata.name or "", uid=metadata.uid or "", kind=kind)
 
 
 @frozen(kw_only=True)

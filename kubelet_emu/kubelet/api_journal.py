@@ -34,16 +34,20 @@ class APIJournal:
         """Record one change."""
         obj = event.object
         if event.type is WatchEventType.ADDED:
-            self.emit(ManifestRecord(ref=ref_of(obj), manifest=encode(obj), source=self.source_of(obj)))
+            self.emit(
+                ManifestRecord(
+                    ref=ObjectRef.of(obj.metadata, obj.kind), manifest=encode(obj), source=self.source_of(obj)
+                )
+            )
         if isinstance(obj, Pod):
             self._record_status(obj)
         if event.type is WatchEventType.DELETED:
             self._last.pop(obj.metadata.uid or "", None)
-            self.emit(DeletedRecord(ref=ref_of(obj)))
+            self.emit(DeletedRecord(ref=ObjectRef.of(obj.metadata, obj.kind)))
 
     def _record_status(self, pod: Pod) -> None:
         record = StatusRecord(
-            ref=ref_of(pod),
+            ref=ObjectRef.of(pod.metadata),
             status=pod.status,
             deleting=pod.metadata.deletion_timestamp is not None,
             deletion_grace_period_seconds=pod.metadata.deletion_grace_period_seconds,
@@ -53,11 +57,3 @@ class APIJournal:
         if self._last.get(uid) != record:
             self._last[uid] = record
             self.emit(record)
-
-
-def ref_of(obj: APIObject) -> ObjectRef:
-    """Return which object a record is about."""
-    metadata = obj.metadata
-    return ObjectRef(
-        namespace=metadata.namespace or "", name=metadata.name or "", uid=metadata.uid or "", kind=obj.kind
-    )

@@ -234,9 +234,7 @@ class RecordedHooks:
         run: int,
     ) -> HookOutcome:
         """Run one handler to its end; never raises a CRIError."""
-        ref = ObjectRef(
-            namespace=pod.metadata.namespace or "", name=pod.metadata.name or "", uid=pod.metadata.uid or ""
-        )
+        ref = ObjectRef.of(pod.metadata)
         effect = EffectRecord(ref=ref, call=hook, what="started", container=container.name, run=run)
         self.kubelet.emit(effect)
         started_at = trio.current_time()

@@ -125,7 +125,7 @@ class Killer:
         await self._turn(pod, name)
         self.emit(
             StopRecord(
-                ref=_ref(pod),
+                ref=ObjectRef.of(pod.metadata),
                 what="StopContainer",
                 container=name,
                 run=kill.status.metadata.attempt + 1,
@@ -203,7 +203,9 @@ class Killer:
         """Stop the sandboxes of a pod, also those that are down already: their network may be left."""
         errors = []
         for sandbox in observed.sandboxes:
-            self.emit(StopRecord(ref=_ref(pod), what="StopPodSandbox", run=sandbox.metadata.attempt + 1))
+            self.emit(
+                StopRecord(ref=ObjectRef.of(pod.metadata), what="StopPodSandbox", run=sandbox.metadata.attempt + 1)
+            )
             try:
                 await self.runtime.stop_pod_sandbox(sandbox.id)
             except CRIError as error:
@@ -242,9 +244,3 @@ def _spec_position(pod: Pod, name: str) -> int:
         for c in group
     ]
     return names.index(name) if name in names else len(names)
-
-
-def _ref(pod: Pod) -> ObjectRef:
-    return ObjectRef(
-        namespace=pod.metadata.namespace or "default", name=pod.metadata.name or "", uid=pod.metadata.uid or ""
-    )

@@ -18,8 +18,7 @@ from kubelet_emu.api import reasons
 from kubelet_emu.api.meta import ObjectMeta
 from kubelet_emu.api.v1 import Container, Pod, PodSpec
 from kubelet_emu.apiserver.watches import WatchEventType
-from kubelet_emu.journal.records import StopRecord
-from kubelet_emu.kubelet.api_journal import ref_of
+from kubelet_emu.journal.records import ObjectRef, StopRecord
 from kubelet_emu.kubelet.assembly import assemble
 from kubelet_emu.kubelet.pod_worker import PodWorker, Termination, WorkerState
 from kubelet_emu.rules.admission import admit
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.apiserver.store import APIServer
     from kubelet_emu.apiserver.watches import WatchEvent
-    from kubelet_emu.journal.records import ObjectRef, Record
+    from kubelet_emu.journal.records import Record
     from kubelet_emu.kubelet.node import Node
     from kubelet_emu.kubelet.services import NodeServices
     from kubelet_emu.kubelet.settings import KubeletSettings
@@ -163,7 +162,7 @@ class Kubelet:
 
     def follow_log(self, pod: Pod, container: str, run: int, container_id: ContainerID) -> None:
         """Have the log of a run read that has just started."""
-        self.logs.follow(container_id, ref_of(pod), container, run)
+        self.logs.follow(container_id, ObjectRef.of(pod.metadata), container, run)
 
     def wake(self, uid: str) -> None:
         """Wake the worker of a pod; pods that nobody knows are looked at by the next housekeeping."""
@@ -211,7 +210,7 @@ class Kubelet:
         self.emit(
             StopRecord(
                 at=event.at,
-                ref=ref_of(pod),
+                ref=ObjectRef.of(pod.metadata),
                 what="signal",
                 container=event.container_name,
                 run=event.attempt + 1,

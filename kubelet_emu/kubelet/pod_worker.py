@@ -321,9 +321,7 @@ class PodWorker:
         outcomes = tuple(f"{r.action} {r.target}: {r.reason or 'ok'}" for r in results)
         self.services.emit(
             SyncRecord(
-                ref=ObjectRef(
-                    namespace=self.pod.metadata.namespace or "", name=self.pod.metadata.name or "", uid=self.uid
-                ),
+                ref=ObjectRef.of(self.pod.metadata),
                 n=self._steps,
                 step=step,
                 actions=actions.describe() if actions else {},

@@ -327,10 +327,9 @@ class ProbeWorker:
     def _record(self, container_id: ContainerID, status: PodStatus, outcome: ProbeOutcome, *, changed: bool) -> None:
         found = find_status(status, self.container.name)
         stored = self.manager.store.get(self.key[2], container_id)
-        metadata = self.pod.metadata
         self.manager.emit(
             ProbeRecord(
-                ref=ObjectRef(namespace=metadata.namespace or "", name=metadata.name or "", uid=self.key[0]),
+                ref=ObjectRef.of(self.pod.metadata),
                 container=self.container.name,
                 run=(found.restart_count if found is not None else 0) + 1,
                 probe=self.key[2].value,

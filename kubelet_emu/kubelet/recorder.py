@@ -54,9 +54,7 @@ class Recorder:
 
         `container_id` is replaced by the container's name in the message. Source: kubelet v1.36 recordContainerEvent.
         """
-        ref = ObjectRef(
-            namespace=pod.metadata.namespace or "", name=pod.metadata.name or "", uid=pod.metadata.uid or ""
-        )
+        ref = ObjectRef.of(pod.metadata)
         if container is None:
             self.record(ref, type, reason, message, source=source)
             return

@@ -163,13 +163,23 @@ def test_a_waiting_container_that_is_still_absent_keeps_restart_count_and_last_s
     assert (status.last_state, status.restart_count) == (ended(3), 3)
 
 
-def test_an_init_container_that_is_gone_is_taken_as_done_when_a_main_exists() -> None:
+@pytest.mark.parametrize(("old", "restarts", "last"), [(WAS_WAITING, 0, None), (WAS_RUNNING, 1, 137)])
+def test_an_init_container_that_is_gone_is_taken_as_done_when_a_main_exists(
+    old: ContainerState, restarts: int, last: int | None
+) -> None:
     pod = a_pod(a_container("m"), init=[a_container("i")])
-    for old in (WAS_WAITING, WAS_RUNNING):
-        previous = PodStatus(init_container_statuses=(ContainerStatus(name="i", state=old),))
-        [status] = made(pod, seen(exited("m", 1)), previous_status=previous).init_container_statuses
-        assert status.state.terminated is not None
-        assert (status.state.terminated.reason, status.ready, status.restart_count) == ("Completed", True, 0)
+    previous = PodStatus(init_container_statuses=(ContainerStatus(name="i", state=old),))
+    [status] = made(pod, seen(exited("m", 1)), previous_status=previous).init_container_statuses
+    assert status.state.terminated is not None
+    assert (status.state.terminated.reason, status.ready, status.restart_count) == ("Completed", True, restarts)
+    ended_before = status.last_state.terminated
+    assert (ended_before and ended_before.exit_code) == last
+
+
+def test_a_main_in_unknown_state_does_not_prove_that_a_lost_init_container_is_done() -> None:
+    pod = a_pod(a_container("m"), init=[a_container("i")])
+    [status] = made(pod, seen(an_instance("m", Runtime.UNKNOWN))).init_container_statuses
+    assert status.state.waiting == ContainerStateWaiting(reason="PodInitializing")
 
 
 def test_an_unknown_container_that_was_not_running_waits() -> None:
@@ -219,6 +229,14 @@ def test_a_restart_count_never_falls_unless_the_gate_is_off() -> None:
     off = gates(RestartAllContainersOnContainerExits=False)
     assert made(pod, observed, previous_status=old).container_statuses[0].restart_count == 4
     assert made(pod, observed, previous_status=old, features=off).container_statuses[0].restart_count == 1
+
+
+def test_a_last_state_outlives_its_instance_unless_the_gate_is_off() -> None:
+    old = PodStatus(container_statuses=(ContainerStatus(name="m", state=WAS_RUNNING, last_state=ended(7)),))
+    pod, observed = a_pod(a_container("m")), seen(an_instance("m"))
+    off = gates(RestartAllContainersOnContainerExits=False)
+    assert made(pod, observed, previous_status=old).container_statuses[0].last_state == ended(7)
+    assert made(pod, observed, previous_status=old, features=off).container_statuses[0].last_state == ContainerState()
 
 
 def test_the_restart_count_is_the_one_that_the_kubelet_wrote_on_the_container() -> None:

@@ -27,6 +27,7 @@ from kubelet_emu.rules.restart import (
     ON_FAILURE,
     asks_for_restart_of_all,
     effective_restart_policy,
+    has_any_regular_container_existed,
     is_container_restartable,
     restarting_all_containers,
     should_container_be_restarted,
@@ -90,7 +91,7 @@ def _in_a_new_sandbox(sync: SyncInput, actions: PodActions) -> PodActions:
     to_start = tuple(
         index for index, container in enumerate(pod.spec.containers) if not _is_done_for_good(sync, container)
     )
-    if not to_start and _has_any_regular_container_existed(pod, observed):
+    if not to_start and has_any_regular_container_existed(pod, observed):
         return evolve(actions, create_sandbox=False)
     if pod.spec.init_containers:
         return evolve(actions, init_containers_to_start=(0,))
@@ -109,12 +110,6 @@ def _is_done_for_good(sync: SyncInput, container: Container) -> bool:
         and not status.exit_code
         and effective_restart_policy(container, sync.pod, sync.features) == ON_FAILURE
     )
-
-
-def _has_any_regular_container_existed(pod: Pod, observed: ObservedPod) -> bool:
-    """Tell whether a main container was ever created (kubelet v1.36 HasAnyRegularContainerCreated)."""
-    statuses = (observed.find(container.name) for container in pod.spec.containers)
-    return any(s is not None and s.state is not ContainerState.UNKNOWN for s in statuses)
 
 
 def _in_the_same_sandbox(

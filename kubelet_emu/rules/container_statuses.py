@@ -25,6 +25,7 @@ from kubelet_emu.api.v1_status import (
 )
 from kubelet_emu.rules.restart import (
     all_containers_could_restart,
+    has_any_regular_container_existed,
     is_restartable_init_container,
     should_all_containers_restart,
     should_container_be_restarted,
@@ -86,7 +87,7 @@ class _Converter:
         previous = self.group.previous.get(container.name)
         instances = self.sync.observed.instances(container.name)
         if not instances:
-            status = self._lost(self._default(container, previous), previous)
+            status = self._done_init(container, self._lost(self._default(container, previous), previous))
         else:
             status = self._converted(container, instances[0], previous)
             if len(instances) > 1:
@@ -108,16 +109,16 @@ class _Converter:
         )
         if previous is not None:
             status = evolve(status, restart_count=previous.restart_count, last_state=previous.last_state)
-        if self._is_lost_init(container):
-            ended = ContainerStateTerminated(reason=reasons.COMPLETED, message=reasons.INIT_STATUS_LOST, exit_code=0)
-            status = evolve(status, state=ContainerState(terminated=ended))
         return status
 
-    def _is_lost_init(self, container: AnyContainer) -> bool:
-        """Tell whether this is an init container that must have ended, as a main container exists."""
-        if not self.group.is_init or is_restartable_init_container(container):
-            return False
-        return any(self.sync.observed.find(main.name) is not None for main in self.sync.pod.spec.containers)
+    def _done_init(self, container: AnyContainer, status: ContainerStatus) -> ContainerStatus:
+        """Take a lost init container as done when a main container was created; what `_lost` added stays."""
+        if not self.group.is_init or is_restartable_init_container(container) or status.state.waiting is None:
+            return status
+        if not has_any_regular_container_existed(self.sync.pod, self.sync.observed):
+            return status
+        ended = ContainerStateTerminated(reason=reasons.COMPLETED, message=reasons.INIT_STATUS_LOST, exit_code=0)
+        return evolve(status, state=ContainerState(terminated=ended))
 
     def _lost(self, status: ContainerStatus, previous: ContainerStatus | None) -> ContainerStatus:
         """Account for an instance that was there and is gone: reset on purpose (KEP-5532), or lost."""
@@ -133,7 +134,7 @@ class _Converter:
                 last_state=_RESTARTING_ALL,
                 restart_count=previous.restart_count + 1,
             )
-        if previous.state.running is None or status.state.waiting is None or status.last_state.terminated is not None:
+        if previous.state.running is None or status.last_state.terminated is not None:
             return status
         ended = ContainerStateTerminated(
             reason=reasons.CONTAINER_STATUS_UNKNOWN, message=reasons.NOT_LOCATED_WHEN_DELETED, exit_code=KILLED
@@ -166,9 +167,10 @@ class _Converter:
         return self._with_state(status, instance, previous)
 
     def _with_history(self, status: ContainerStatus, previous: ContainerStatus) -> ContainerStatus:
-        """Carry over what a status keeps: a restart count that never falls, and how the run before ended."""
-        if self.sync.features.enabled("RestartAllContainersOnContainerExits"):
-            status = evolve(status, restart_count=max(status.restart_count, previous.restart_count))
+        """Carry over what a status keeps: a restart count that never falls, and how the run before ended (KEP-5532)."""
+        if not self.sync.features.enabled("RestartAllContainersOnContainerExits"):
+            return status
+        status = evolve(status, restart_count=max(status.restart_count, previous.restart_count))
         if previous.container_id != status.container_id and previous.state.terminated is not None:
             return evolve(status, last_state=ContainerState(terminated=previous.state.terminated))
         if previous.last_state.terminated is not None:

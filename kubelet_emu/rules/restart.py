@@ -107,6 +107,12 @@ def should_container_be_restarted(
             assert_never(status.state)
 
 
+def has_any_regular_container_existed(pod: Pod, observed: ObservedPod) -> bool:
+    """Tell whether a main container was ever created (kubelet v1.36 HasAnyRegularContainerCreated)."""
+    statuses = (observed.find(container.name) for container in pod.spec.containers)
+    return any(s is not None and s.state is not ContainerState.UNKNOWN for s in statuses)
+
+
 def all_containers_could_restart(pod: Pod, features: FeatureGates) -> bool:
     """Tell whether a rule of the pod asks for a restart of all containers.
 

@@ -585,3 +585,6 @@ class WindowsSecurityContextOptions:
     gmsa_credential_spec_name: str | None = None
     host_process: bool | None = None
     run_as_user_name: str | None = None
+
+
+AnyContainer = Container | EphemeralContainer

@@ -34,12 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
-    from kubelet_emu.api.v1 import Container, EphemeralContainer, Pod, Secret
+    from kubelet_emu.api.v1 import AnyContainer, Pod, Secret
     from kubelet_emu.images.pulling import Pulled
     from kubelet_emu.journal.records import Record
     from runtime.api import Image, PullProgress
-
-    AnyContainer = Container | EphemeralContainer
 
 _POLICY_OF_OVERRIDE = {
     PullOverride.ALWAYS: "Always",

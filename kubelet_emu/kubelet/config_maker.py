@@ -32,7 +32,7 @@ from runtime.api import CRIError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kubelet_emu.api.v1 import Container, Pod
+    from kubelet_emu.api.v1 import AnyContainer, Pod
     from kubelet_emu.apiserver.store import APIServer
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.images.outcome import ImageOutcome
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from kubelet_emu.volumes.kubelet_files import KubeletFiles
     from kubelet_emu.volumes.manager import VolumeManager
     from runtime.api import ContainerConfig, ContainerID, ContainerStatus, DNSConfig, Mount, PodSandboxConfig, Runtime
-
-    AnyContainer = Container | EphemeralContainer
 
 MAX_ENV_FILE_BYTES = 1 << 20
 LOG_TAIL_LINES = 80

@@ -23,12 +23,10 @@ from runtime.api import ContainerConfig, ContainerMetadata
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kubelet_emu.api.v1 import Container, EphemeralContainer, Pod
+    from kubelet_emu.api.v1 import AnyContainer, Pod
     from kubelet_emu.images.outcome import ImageOutcome
     from kubelet_emu.rules.resources import NodeResources
     from runtime.api import ContainerID, Mount
-
-    AnyContainer = Container | EphemeralContainer
 
 
 @frozen(kw_only=True)

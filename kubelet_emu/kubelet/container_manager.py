@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
-    from kubelet_emu.api.v1 import Container, EphemeralContainer, Pod
+    from kubelet_emu.api.v1 import AnyContainer, Pod
     from kubelet_emu.images.outcome import ImageOutcome
     from kubelet_emu.journal.records import Record
     from kubelet_emu.kubelet.killer import HookRunner, Killer
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from kubelet_emu.rules.actions import PodActions
     from kubelet_emu.rules.observed import ObservedPod
     from runtime.api import ContainerConfig, ContainerID, ContainerStatus, PodSandboxConfig, Runtime, SandboxID
-
-    AnyContainer = Container | EphemeralContainer
 
 
 @frozen(kw_only=True)

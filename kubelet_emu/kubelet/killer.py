@@ -30,15 +30,13 @@ from runtime.api import CRIError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kubelet_emu.api.v1 import EphemeralContainer, LifecycleHandler, Pod
+    from kubelet_emu.api.v1 import AnyContainer, LifecycleHandler, Pod
     from kubelet_emu.journal.records import Record
     from kubelet_emu.kubelet.hooks import HookOutcome
     from kubelet_emu.kubelet.recorder import Recorder
     from kubelet_emu.kubelet.timebase import Timebase
     from kubelet_emu.rules.observed import ObservedPod
     from runtime.api import ContainerID, ContainerStatus, Runtime
-
-    AnyContainer = Container | EphemeralContainer
 
 
 class HookRunner(Protocol):

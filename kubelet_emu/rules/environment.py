@@ -22,18 +22,15 @@ if TYPE_CHECKING:
 
     from kubelet_emu.api.quantity import Quantity
     from kubelet_emu.api.v1 import (
+        AnyContainer,
         ConfigMap,
-        Container,
         EnvFromSource,
         EnvVarSource,
-        EphemeralContainer,
         FileKeySelector,
         Pod,
         ResourceFieldSelector,
         Secret,
     )
-
-    AnyContainer = Container | EphemeralContainer
 
 
 @frozen(kw_only=True)

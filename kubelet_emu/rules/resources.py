@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kubelet_emu.api.quantity import Quantity
-    from kubelet_emu.api.v1 import Container, EphemeralContainer, Pod, ResourceRequirements
-
-    AnyContainer = Container | EphemeralContainer
+    from kubelet_emu.api.v1 import AnyContainer, Container, Pod, ResourceRequirements
 
 MIN_SHARES = 2
 MAX_SHARES = 262144

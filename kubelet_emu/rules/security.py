@@ -13,11 +13,9 @@ from runtime.api import LinuxSecurityContext, NamespaceMode, NamespaceOptions, S
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kubelet_emu.api.v1 import Container, EphemeralContainer, Pod
+    from kubelet_emu.api.v1 import AnyContainer, Pod
     from kubelet_emu.api.v1 import SeccompProfile as APISeccompProfile
     from runtime.api import ContainerID, Image
-
-    AnyContainer = Container | EphemeralContainer
 
 MAX_ID = 2**31 - 1
 

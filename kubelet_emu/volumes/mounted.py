@@ -18,10 +18,8 @@ from runtime.api import Mount
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kubelet_emu.api.v1 import Container, EphemeralContainer, Pod, VolumeMount
+    from kubelet_emu.api.v1 import AnyContainer, Pod, VolumeMount
     from runtime.api import VolumeHandle
-
-    AnyContainer = Container | EphemeralContainer
 
 _REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)")
 

@@ -28,10 +28,8 @@ from kubelet_emu.manifests.validation.security import validate_security_context
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kubelet_emu.api.v1 import Container, ContainerPort, ContainerRestartRule, EphemeralContainer
+    from kubelet_emu.api.v1 import AnyContainer, Container, ContainerPort, ContainerRestartRule, EphemeralContainer
     from kubelet_emu.manifests.validation.context import Context
-
-    AnyContainer = Container | EphemeralContainer
 
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")

@@ -10,10 +10,8 @@ from kubelet_emu.manifests.validation.names import backstep_errors, path_errors
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kubelet_emu.api.v1 import Container, EphemeralContainer, VolumeMount
+    from kubelet_emu.api.v1 import AnyContainer, VolumeMount
     from kubelet_emu.manifests.validation.context import Context
-
-    AnyContainer = Container | EphemeralContainer
 
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _RECURSIVE = ("Disabled", "Enabled", "IfPossible")

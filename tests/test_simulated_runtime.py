@@ -47,6 +47,7 @@ from runtime.simulated import (
 
 if TYPE_CHECKING:
     from runtime.api import ContainerID, RuntimeEvent, SandboxID
+    from runtime.simulated.process import Main, Process
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 IMAGE = "registry.test/app:1"
@@ -357,16 +358,33 @@ async def test_grpc_health_is_served(autojump_clock: trio.abc.Clock) -> None:
         assert body == b"\0\0\0\0\x02\x08\x02"
 
 
-async def test_a_command_that_comes_with_the_end_finds_no_container(autojump_clock: trio.abc.Clock) -> None:
-    run = Run(duration=1, execs=(Exec(("check",)),))
-    for _ in range(10):
-        async with a_runtime(run) as runtime:
-            container = await start(runtime)
-            await trio.sleep(1)
-            for _ in range(30):
-                try:
-                    result = await runtime.exec_sync(container, ("check",))
-                except ExecStartError as error:
-                    assert "CONTAINER_EXITED" in str(error)  # noqa: PT017 - either outcome is right, no other is
-                else:
-                    assert result.exit_code in {0, 137}
+class TellsItsEnd:
+    """A program that says that it will return some ticks of the scheduler later."""
+
+    def __init__(self, ticks: int) -> None:
+        """Make the event."""
+        self.ticks, self.ends = ticks, trio.Event()
+
+    async def main(self, process: Process) -> int:
+        """Live for a second."""
+        await process.sleep(1)
+        self.ends.set()
+        for _ in range(self.ticks):
+            await trio.lowlevel.checkpoint()
+        return 0
+
+    def find(self, argv: tuple[str, ...]) -> Main | None:
+        """Leave commands to the image."""
+        return None
+
+
+@pytest.mark.parametrize("ticks", range(6))
+async def test_a_command_that_comes_with_the_end_finds_no_container(autojump_clock: trio.abc.Clock, ticks: int) -> None:
+    program = TellsItsEnd(ticks)
+    images = {IMAGE: SimulatedImage(is_present=True)}
+    async with SimulatedRuntime(now, programs=lambda _: program, images=images) as runtime:
+        container = await start(runtime)
+        await program.ends.wait()
+        with pytest.raises(ExecStartError, match="CONTAINER_EXITED"):
+            while True:
+                assert (await runtime.exec_sync(container, ("true",))).exit_code in {0, 137}

@@ -18,6 +18,7 @@ from kubelet_emu.manifests.validation.faults import (
     required,
     too_many,
     unsupported,
+    validate_required,
 )
 from kubelet_emu.manifests.validation.mounts import validate_devices, validate_mounts
 from kubelet_emu.manifests.validation.names import label_errors, port_name_errors, port_number_errors
@@ -71,11 +72,7 @@ def _validate_unique(name: str, names: set[str], path: str) -> Iterator[Fault]:
 
 
 def _validate_common(container: AnyContainer, path: str, context: Context) -> Iterator[Fault]:
-    if not container.name:
-        yield required(f"{path}.name")
-    else:
-        for text in label_errors(container.name):
-            yield invalid(f"{path}.name", container.name, text)
+    yield from validate_required(container.name, f"{path}.name", label_errors)
     if not container.image:
         yield required(f"{path}.image")
     if container.termination_message_policy not in _MESSAGE_POLICIES:

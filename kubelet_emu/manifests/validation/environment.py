@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubelet_emu.api.quantity import canonical_quantity, parse_quantity
 from kubelet_emu.manifests.advice import nearest
-from kubelet_emu.manifests.validation.faults import Fault, invalid, not_found, required, unsupported
+from kubelet_emu.manifests.validation.faults import Fault, invalid, not_found, required, unsupported, validate_required
 from kubelet_emu.manifests.validation.names import (
     config_key_errors,
     env_name_errors,
@@ -59,11 +59,7 @@ def validate_env(variables: tuple[EnvVar, ...], path: str, context: Context) -> 
     """Check the `env` list of a container."""
     for index, variable in enumerate(variables):
         at = f"{path}[{index}]"
-        if not variable.name:
-            yield required(f"{at}.name")
-        else:
-            for text in env_name_errors(variable.name):
-                yield invalid(f"{at}.name", variable.name, text)
+        yield from validate_required(variable.name, f"{at}.name", env_name_errors)
         if variable.value_from is not None:
             yield from _validate_source(variable.value_from, variable.value or "", f"{at}.valueFrom", context)
 
@@ -154,31 +150,19 @@ def validate_resource_field_ref(ref: ResourceFieldSelector, path: str, *, in_vol
 def _validate_key_ref(ref: ConfigMapKeySelector | SecretKeySelector, path: str) -> Iterator[Fault]:
     for text in subdomain_errors(ref.name or ""):
         yield invalid(f"{path}.name", ref.name or "", text)
-    if not ref.key:
-        yield required(f"{path}.key")
-    else:
-        for text in config_key_errors(ref.key):
-            yield invalid(f"{path}.key", ref.key, text)
+    yield from validate_required(ref.key, f"{path}.key", config_key_errors)
 
 
 def _validate_file_key_ref(ref: FileKeySelector, path: str, context: Context) -> Iterator[Fault]:
     """Check a variable that is read from a file of an emptyDir (KEP-3721)."""
-    if not ref.key:
-        yield required(f"{path}.key")
-    else:
-        for text in env_name_errors(ref.key):
-            yield invalid(f"{path}.key", ref.key, text)
+    yield from validate_required(ref.key, f"{path}.key", env_name_errors)
     if not ref.volume_name:
         yield required(f"{path}.volumeName")
     elif (volume := context.volumes.get(ref.volume_name)) is None:
         yield not_found(f"{path}.volumeName", ref.volume_name)
     elif volume.empty_dir is None:
         yield invalid(f"{path}.volumeName", ref.volume_name, "referenced volume must be of type emptyDir")
-    if not ref.path:
-        yield required(f"{path}.path")
-    else:
-        for text in path_errors(ref.path):
-            yield invalid(f"{path}.path", ref.path, text)
+    yield from validate_required(ref.path, f"{path}.path", path_errors)
 
 
 def validate_env_from(sources: tuple[EnvFromSource, ...], path: str) -> Iterator[Fault]:
@@ -191,11 +175,7 @@ def validate_env_from(sources: tuple[EnvFromSource, ...], path: str) -> Iterator
         refs = [("configMapRef", source.config_map_ref), ("secretRef", source.secret_ref)]
         given = [(name, ref) for name, ref in refs if ref is not None]
         for name, ref in given:
-            if not ref.name:
-                yield required(f"{at}.{name}.name")
-            else:
-                for text in subdomain_errors(ref.name):
-                    yield invalid(f"{at}.{name}.name", ref.name, text)
+            yield from validate_required(ref.name, f"{at}.{name}.name", subdomain_errors)
         if not given:
             yield invalid(path, "", "must specify one of: `configMapRef` or `secretRef`", at=at)
         elif len(given) > 1:

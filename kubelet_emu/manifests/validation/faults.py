@@ -13,9 +13,11 @@ from kubelet_emu.api.gotext import quote
 from kubelet_emu.api.kinds import json_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from attrs import AttrsInstance
+
+NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
 @frozen
@@ -42,6 +44,22 @@ def required(path: str, detail: str = "", *, at: str = "", hint: str = "") -> Fa
 def invalid(path: str, value: object, detail: str, *, at: str = "", hint: str = "") -> Fault:
     """Return the error for a value that breaks a rule."""
     return Fault(path, "Invalid value", f"{go_value(value)}: {detail}", at, hint)
+
+
+def validate_required(text: str | None, path: str, errors: Callable[[str], Iterable[str]]) -> Iterator[Fault]:
+    """Check a text that must be there; `errors` says what is wrong with it."""
+    if not text:
+        yield required(path)
+        return
+    for error in errors(text):
+        yield invalid(path, text, error)
+
+
+def validate_not_negative(numbers: Iterable[tuple[str, int | None]], path: str) -> Iterator[Fault]:
+    """Check fields by name that may be left out (ValidateNonnegativeField)."""
+    for name, number in numbers:
+        if number is not None and number < 0:
+            yield invalid(f"{path}.{name}", number, NOT_NEGATIVE)
 
 
 def unsupported(path: str, value: object, supported: Iterable[str], *, at: str = "", hint: str = "") -> Fault:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubelet_emu.api.codec import encode
-from kubelet_emu.manifests.validation.faults import Fault, invalid, required, too_long, unsupported
+from kubelet_emu.manifests.validation.faults import (
+    Fault,
+    invalid,
+    required,
+    too_long,
+    unsupported,
+    validate_not_negative,
+)
 from kubelet_emu.manifests.validation.job_policies import validate_failure_policy, validate_success_policy
 from kubelet_emu.manifests.validation.metadata import selector_matches, validate_metadata, validate_selector
 from kubelet_emu.manifests.validation.names import is_domain_prefixed, label_errors
@@ -17,7 +24,6 @@ if TYPE_CHECKING:
     from kubelet_emu.api.batch_v1 import Job, JobSpec
     from kubelet_emu.manifests.validation.context import Gates
 
-_NOT_NEGATIVE = "must be greater than or equal to 0"
 _MODES = ("NonIndexed", "Indexed")
 _MOST_INDEXED = 100_000
 _MOST_PARALLEL = 10_000
@@ -68,9 +74,7 @@ def validate_job_spec(spec: JobSpec, path: str, gates: Gates) -> Iterator[Fault]
         ("backoffLimitPerIndex", spec.backoff_limit_per_index),
         ("maxFailedIndexes", spec.max_failed_indexes),
     )
-    for name, number in numbers:
-        if number is not None and number < 0:
-            yield invalid(f"{path}.{name}", number, _NOT_NEGATIVE)
+    yield from validate_not_negative(numbers, path)
     yield from _validate_managed_by(spec, path)
     yield from _validate_mode(spec, path)
     yield from _validate_per_index(spec, path)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubelet_emu.api.gotext import quote, quote_list
-from kubelet_emu.manifests.validation.faults import Fault, duplicate, go_value, invalid, required, too_many, unsupported
+from kubelet_emu.manifests.validation.faults import (
+    NOT_NEGATIVE,
+    Fault,
+    duplicate,
+    go_value,
+    invalid,
+    required,
+    too_many,
+    unsupported,
+)
 from kubelet_emu.manifests.validation.names import qualified_name_errors
 
 if TYPE_CHECKING:
@@ -135,7 +144,7 @@ def _validate_success_rule(rule: SuccessPolicyRule, path: str, completions: int)
     if count is None:
         return
     if count < 0:
-        yield invalid(f"{path}.succeededCount", count, "must be greater than or equal to 0")
+        yield invalid(f"{path}.succeededCount", count, NOT_NEGATIVE)
     if count > completions:
         text = f"must be less than or equal to {completions} (the number of specified completions)"
         yield invalid(f"{path}.succeededCount", count, text)

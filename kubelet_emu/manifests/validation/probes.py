@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubelet_emu.manifests.validation.faults import Fault, forbidden, invalid, required, unsupported
+from kubelet_emu.manifests.validation.faults import (
+    Fault,
+    forbidden,
+    invalid,
+    required,
+    unsupported,
+    validate_not_negative,
+)
 from kubelet_emu.manifests.validation.names import header_errors, port_name_errors, port_number_errors
 
 if TYPE_CHECKING:
@@ -13,7 +20,6 @@ if TYPE_CHECKING:
     from kubelet_emu.api.v1 import Container, HTTPGetAction, Lifecycle, LifecycleHandler, Probe, SleepAction
     from kubelet_emu.manifests.validation.context import Context
 
-_NOT_NEGATIVE = "must be greater than or equal to 0"
 _STOP_SIGNALS = """ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS
     TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX"""
 
@@ -48,9 +54,7 @@ def _validate_probe(probe: Probe, path: str, context: Context, *, must_succeed_o
         ("successThreshold", probe.success_threshold),
         ("failureThreshold", probe.failure_threshold),
     )
-    for name, number in numbers:
-        if number is not None and number < 0:
-            yield invalid(f"{path}.{name}", number, _NOT_NEGATIVE)
+    yield from validate_not_negative(numbers, path)
     grace = probe.termination_grace_period_seconds
     if grace is not None and grace <= 0 and not path.endswith("readinessProbe"):
         yield invalid(f"{path}.terminationGracePeriodSeconds", grace, "must be greater than 0")

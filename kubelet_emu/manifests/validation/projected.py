@@ -12,7 +12,7 @@ from kubelet_emu.manifests.validation.environment import (
     validate_field_ref,
     validate_resource_field_ref,
 )
-from kubelet_emu.manifests.validation.faults import Fault, forbidden, invalid, required
+from kubelet_emu.manifests.validation.faults import Fault, forbidden, invalid, required, validate_required
 from kubelet_emu.manifests.validation.names import config_key_errors, file_path_errors
 
 if TYPE_CHECKING:
@@ -41,11 +41,7 @@ def validate_items(items: tuple[KeyToPath, ...], path: str) -> Iterator[Fault]:
     """Check which keys become which files."""
     for index, item in enumerate(items):
         at = f"{path}[{index}]"
-        if not item.key:
-            yield required(f"{at}.key")
-        else:
-            for text in config_key_errors(item.key):
-                yield invalid(f"{at}.key", item.key, text)
+        yield from validate_required(item.key, f"{at}.key", config_key_errors)
         yield from _validate_path(item.path, f"{at}.path")
         yield from validate_mode(item.mode, f"{at}.mode")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kubelet_emu.api.quantity import canonical_quantity, parse_quantity
 from kubelet_emu.manifests.aggregates import aggregate_requests, is_pod_level_resource
 from kubelet_emu.manifests.validation.faults import (
+    NOT_NEGATIVE,
     Fault,
     duplicate,
     each_of,
@@ -33,7 +34,6 @@ _AMOUNT_NAMES = """cpu memory ephemeral-storage storage requests.cpu requests.me
     limits.cpu limits.memory limits.ephemeral-storage"""
 _STANDARD_NAMES = _QUOTA_INTEGERS | frozenset(_AMOUNT_NAMES.split())
 _HUGE = "hugepages-"
-_NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
 def _is_native(name: str) -> bool:
@@ -84,7 +84,7 @@ def _validate_amount(name: str, text: str, path: str) -> Iterator[Fault]:
     value = parse_quantity(text)
     shown = canonical_quantity(text)
     if value < 0:
-        yield invalid(path, shown, _NOT_NEGATIVE)
+        yield invalid(path, shown, NOT_NEGATIVE)
     if (name in _QUOTA_INTEGERS or _is_extended(name)) and value != value.to_integral_value():
         yield invalid(path, shown, "must be an integer")
     if name.startswith(_HUGE) and (size := _page_size(name)) and (value % size or value < 0):

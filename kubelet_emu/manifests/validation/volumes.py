@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, cast
 
 from kubelet_emu.api.quantity import parse_quantity
 from kubelet_emu.api.schema import fields_of
-from kubelet_emu.manifests.validation.faults import Fault, duplicate, forbidden, invalid, required, unsupported
+from kubelet_emu.manifests.validation.faults import (
+    Fault,
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+    unsupported,
+    validate_required,
+)
 from kubelet_emu.manifests.validation.names import backstep_errors, label_errors, path_errors
 from kubelet_emu.manifests.validation.projected import (
     validate_downward_files,
@@ -95,11 +103,7 @@ def validate_volumes(volumes: tuple[Volume, ...], path: str, metadata: ObjectMet
 
 def _validate_volume(volume: Volume, path: str) -> Iterator[Fault]:
     yield from _validate_sources(volume, path)
-    if not volume.name:
-        yield required(f"{path}.name")
-    else:
-        for text in label_errors(volume.name):
-            yield invalid(f"{path}.name", volume.name, text)
+    yield from validate_required(volume.name, f"{path}.name", label_errors)
 
 
 def _validate_sources(volume: Volume, path: str) -> Iterator[Fault]:

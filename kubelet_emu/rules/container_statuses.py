@@ -36,10 +36,8 @@ from runtime import api as runtime_api
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kubelet_emu.api.v1 import Container, EphemeralContainer, VolumeMount
+    from kubelet_emu.api.v1 import AnyContainer, VolumeMount
     from kubelet_emu.rules.observed import SyncInput
-
-    AnyContainer = Container | EphemeralContainer
 
 KILLED = 137
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -13,12 +13,10 @@ from kubelet_emu.api import reasons
 from runtime.api import ContainerState
 
 if TYPE_CHECKING:
-    from kubelet_emu.api.v1 import Container, ContainerRestartRule, EphemeralContainer, Pod
+    from kubelet_emu.api.v1 import AnyContainer, ContainerRestartRule, Pod
     from kubelet_emu.api.v1_status import PodStatus
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.rules.observed import ObservedPod
-
-    AnyContainer = Container | EphemeralContainer
 
 RestartPolicy = Literal["Always", "OnFailure", "Never"]
 

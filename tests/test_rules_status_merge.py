@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 from pod_makers import NOW, a_container, a_pod, a_sidecar, gates, later
 
-from kubelet_emu.api.v1 import ContainerRestartRule, ContainerRestartRuleOnExitCodes
+from kubelet_emu.api.v1 import Container, ContainerRestartRule, ContainerRestartRuleOnExitCodes
 from kubelet_emu.api.v1_status import (
     ContainerState,
     ContainerStateRunning,
@@ -249,3 +249,20 @@ def test_a_pod_whose_init_containers_have_no_status_has_not_initialized() -> Non
     assert terminate_pod_status(pod, PodStatus(container_statuses=(of("m", WAITING),))).container_statuses == (
         of("m", WAITING),
     )
+
+
+@pytest.mark.parametrize(
+    ("why", "init", "known", "state"),
+    [
+        ("the last init container ended with 0 on its stop signal", a_container("i"), of("i", RUNNING), WAITING),
+        ("the last sidecar had started", a_sidecar("i"), of("i", RUNNING, started=True), UNKNOWN_END),
+        ("a sidecar that has ended did not start", a_sidecar("i"), of("i", ended(0), started=True), WAITING),
+    ],
+)
+def test_how_far_a_pod_came_is_judged_on_what_the_api_knew(
+    why: str, init: Container, known: ContainerStatus, state: ContainerState
+) -> None:
+    pod = a_pod(a_container("m"), init=[init])
+    status = PodStatus(init_container_statuses=(of("i", ended(0)),), container_statuses=(of("m", WAITING),))
+    seen = PodStatus(init_container_statuses=(known,), container_statuses=(of("m", WAITING),))
+    assert terminate_pod_status(pod, status, known=seen).container_statuses[0].state == state, why

@@ -70,6 +70,7 @@ class PodWorker:
     _wake: trio.Event = field(factory=trio.Event, init=False)
     _termination: Termination | None = field(default=None, init=False)
     _requested: trio.Event = field(factory=trio.Event, init=False)
+    _status_when_requested: PodStatus | None = field(default=None, init=False)
     _grace_seconds: int = field(default=0, init=False)
     _last_look: int = field(default=0, init=False)
     _start_failures: dict[str, StartFailure] = field(factory=dict, init=False)
@@ -107,6 +108,7 @@ class PodWorker:
         )
         self._grace_seconds = decision.grace
         self._termination = termination
+        self._status_when_requested = self.pod.status
         self._requested.set()
         self.wake()
 
@@ -115,9 +117,10 @@ class PodWorker:
         try:
             await self._sync_until_terminal()
             self.state = WorkerState.TERMINATING
+            known = self.pod.status
             await self._sync_terminating_pod()
             self.state = WorkerState.TERMINATED
-            await self._sync_terminated_pod()
+            await self._sync_terminated_pod(self._status_when_requested or known)
             self.state = WorkerState.FINISHED
         except Exception as error:
             error.add_note(f"pod {self.key} (uid {self.uid}), state {self.state.name}, step {self._steps}")
@@ -266,14 +269,17 @@ class PodWorker:
         await self.services.timebase.turn(Lane.WORKER, self.key)
         return observed
 
-    async def _sync_terminated_pod(self) -> None:
-        """Publish once more, take the volumes away, and say the last word (kubelet v1.36 SyncTerminatedPod)."""
+    async def _sync_terminated_pod(self, known: PodStatus) -> None:
+        """Publish once more, take the volumes away, and say the last word (kubelet v1.36 SyncTerminatedPod).
+
+        `known` is the API's status when the end was asked for: the kubelet judges on that copy how far the pod came.
+        """
         _, observed = await self._next_step()
         pod = self.pod
         self._publish(pod, self._final_status(pod, observed))
         await self.services.volumes.unmount(pod)
         self._record("terminated", None, ())
-        self.services.statuses.terminate_pod(self.pod)
+        self.services.statuses.terminate_pod(self.pod, known)
 
     def _final_status(self, pod: Pod, observed: ObservedPod) -> PodStatus:
         return self._generate_status(self._input(pod, observed), pod_is_terminal=True)

@@ -72,11 +72,14 @@ class StatusManager:
         """Say that nothing of the pod can be running any more: its terminal phase may go out."""
         self._stopped.add(uid)
 
-    def terminate_pod(self, pod: Pod) -> None:
-        """Write the last status; a pod that was deleted leaves the API then (TerminatePod, syncPod)."""
+    def terminate_pod(self, pod: Pod, known: PodStatus) -> None:
+        """Write the last status; a pod that was deleted leaves the API then (TerminatePod, syncPod).
+
+        `known` is what the API said of the pod when its end was asked for.
+        """
         uid = pod.metadata.uid or ""
         self._stopped.add(uid)
-        self._keep(pod, statuses.terminate_pod_status(pod, self.get(pod)))
+        self._keep(pod, statuses.terminate_pod_status(pod, self.get(pod), known=known))
         current = self.api.get_by_uid("Pod", uid)
         if current is None or current.metadata.deletion_timestamp is None:
             return

@@ -27,13 +27,16 @@ _UNKNOWN_END = ContainerState(
 )
 
 
-def terminate_pod_status(pod: Pod, status: PodStatus, *, is_static: bool = False) -> PodStatus:
+def terminate_pod_status(
+    pod: Pod, status: PodStatus, *, known: PodStatus | None = None, is_static: bool = False
+) -> PodStatus:
     """Return the last status of a pod whose containers are all gone (kubelet v1.36 TerminatePod).
 
-    A container that never got an end gets an unknown one, as far as it may have run. A static pod keeps its phase.
+    A container that never got an end gets an unknown one, as far as it may have run. How far the pod came is judged on
+    `known`, the API's status when its end was asked for (None: on `status`). A static pod keeps its phase.
     """
     mains = status.container_statuses
-    if has_pod_initialized(pod, status):
+    if has_pod_initialized(pod, status if known is None else known):
         mains = tuple(map(_ended, mains))
     count = len(_initialized_containers(status.init_container_statuses))
     inits = status.init_container_statuses
@@ -55,7 +58,7 @@ def has_pod_initialized(pod: Pod, status: PodStatus) -> bool:
     if last is None:
         return False
     if is_restartable_init_container(pod.spec.init_containers[-1]):
-        return bool(last.started)
+        return last.state.running is not None and bool(last.started)
     ends = (last.last_state.terminated, last.state.terminated)
     return any(end is not None and end.exit_code == 0 for end in ends)
 

@@ -373,7 +373,7 @@ class TellsItsEnd:
             await trio.lowlevel.checkpoint()
         return 0
 
-    def find(self, argv: tuple[str, ...]) -> Main | None:
+    def find(self, argv: tuple[str, ...]) -> Main | None:  # noqa: ARG002 - the interface
         """Leave commands to the image."""
         return None
 
@@ -385,6 +385,6 @@ async def test_a_command_that_comes_with_the_end_finds_no_container(autojump_clo
     async with SimulatedRuntime(now, programs=lambda _: program, images=images) as runtime:
         container = await start(runtime)
         await program.ends.wait()
-        with pytest.raises(ExecStartError, match="CONTAINER_EXITED"):
+        with pytest.raises(ExecStartError, match="CONTAINER_EXITED"):  # noqa: PT012 - one of many raises
             while True:
                 assert (await runtime.exec_sync(container, ("true",))).exit_code in {0, 137}

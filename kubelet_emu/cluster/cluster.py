@@ -20,6 +20,7 @@ from kubelet_emu.journal.logs import LogFollower
 from kubelet_emu.kubelet.api_journal import APIJournal
 from kubelet_emu.kubelet.kubelet import Kubelet
 from kubelet_emu.kubelet.recorder import Recorder
+from kubelet_emu.kubelet.run_journal import RunJournal
 from kubelet_emu.kubelet.scheduler import Scheduler
 from kubelet_emu.rules.observed import ObservedPod
 
@@ -52,6 +53,7 @@ class Cluster:
     log: FilteringBoundLogger
     source_of: Callable[[APIObject], str] = lambda _: ""
     api: APIServer = field(init=False)
+    _runs: RunJournal = field(init=False)
     logs: LogFollower = field(init=False)
     _nursery: trio.Nursery | None = field(default=None, init=False)
     _kubelet: Kubelet | None = field(default=None, init=False)
@@ -62,6 +64,7 @@ class Cluster:
 
     def __attrs_post_init__(self) -> None:
         """Make the API server, with identities that depend on the seed alone."""
+        self._runs = RunJournal(self.emit)
         suffixes = random.Random(f"{self.seed}/suffix")  # noqa: S311
         self.api = APIServer(
             now=self.timebase.now,
@@ -121,6 +124,7 @@ class Cluster:
             logs=self.logs,
             log=self.log,
             is_restarted=self._starts > 0,
+            runs=self._runs,
         )
         self._starts += 1
         await self._nursery.start(self._run_kubelet, self._kubelet)

@@ -74,6 +74,7 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
         timebase=kubelet.timebase,
         timing=settings.timing,
         emit=emit,
+        runs=kubelet.runs,
         on_change=kubelet.wake,
         read_termination_message=configs.read_termination_message,
         log=kubelet.log,

@@ -12,7 +12,7 @@ import random
 from typing import TYPE_CHECKING, Protocol
 
 import trio
-from attrs import define, field
+from attrs import Factory, define, field
 
 from kubelet_emu.api import reasons
 from kubelet_emu.api.meta import ObjectMeta
@@ -21,6 +21,7 @@ from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.journal.records import ObjectRef, StopRecord
 from kubelet_emu.kubelet.assembly import assemble
 from kubelet_emu.kubelet.pod_worker import PodWorker, Termination, WorkerState
+from kubelet_emu.kubelet.run_journal import RunJournal
 from kubelet_emu.rules.admission import admit
 from kubelet_emu.rules.statuses import rejected_pod_status
 from runtime.api import RuntimeEventType
@@ -68,6 +69,7 @@ class Kubelet:
     logs: LogFollowing
     log: FilteringBoundLogger
     is_restarted: bool = False
+    runs: RunJournal = field(default=Factory(lambda self: RunJournal(self.emit), takes_self=True))
     started_at: datetime = field(init=False)
     _workers: dict[str, PodWorker] = field(factory=dict, init=False)
     _untidy: trio.Event = field(factory=trio.Event, init=False)

@@ -15,7 +15,7 @@ import trio
 from attrs import define, evolve, field, frozen
 
 from kubelet_emu.api.labels import parse_container_labels
-from kubelet_emu.journal.records import ObjectRef, ObservedRecord, RunRecord
+from kubelet_emu.journal.records import ObjectRef, ObservedRecord
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.observed import ObservedPod
 from runtime.api import ContainerState, CRIError, NotFoundError, PodSandboxState
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from kubelet_emu.journal.records import Record
+    from kubelet_emu.kubelet.run_journal import RunJournal
     from kubelet_emu.kubelet.timebase import Timebase
     from kubelet_emu.kubelet.timing import Timing
     from runtime.api import ContainerID, ContainerStatus, ContainerSummary, PodSandboxStatus, Runtime, SandboxID
@@ -51,6 +52,7 @@ class PLEG:
     timebase: Timebase
     timing: Timing
     emit: Callable[[Record], None]
+    runs: RunJournal
     on_change: Callable[[str], None]
     read_termination_message: Callable[[ContainerStatus], Awaitable[str]]
     log: FilteringBoundLogger
@@ -60,7 +62,6 @@ class PLEG:
     _requested: set[str] = field(factory=set, init=False)
     _wake: trio.Event = field(factory=trio.Event, init=False)
     _updated: trio.Event = field(factory=trio.Event, init=False)
-    _recorded_runs: set[tuple[ContainerID, str]] = field(factory=set, init=False)
     _exited: dict[ContainerID, tuple[ContainerStatus, str]] = field(factory=dict, init=False)
     _sandboxes: dict[SandboxID, PodSandboxStatus] = field(factory=dict, init=False)
 
@@ -108,7 +109,7 @@ class PLEG:
         except CRIError:
             return
         pod = parse_container_labels(status.labels)
-        self._record_run(ObjectRef(namespace=pod.pod_namespace, name=pod.pod_name, uid=pod.pod_uid), status)
+        self.runs.record(ObjectRef(namespace=pod.pod_namespace, name=pod.pod_name, uid=pod.pod_uid), status)
 
     async def relist_loop(self) -> None:
         """Relist each second and, one pod at a time, whenever asked; runs until cancelled.
@@ -229,7 +230,7 @@ class PLEG:
             return
         for container in {c.id for c in old.containers} - {c.id for c in new.containers}:
             self._exited.pop(container, None)
-            self._recorded_runs -= {(container, "start"), (container, "exit")}
+            self.runs.forget(container)
         for sandbox in {s.id for s in old.sandboxes} - {s.id for s in new.sandboxes}:
             self._sandboxes.pop(sandbox, None)
 
@@ -237,28 +238,8 @@ class PLEG:
         named = new if new.name else (old or new)
         ref = ObjectRef(namespace=named.namespace, name=named.name, uid=new.uid)
         for container in reversed(new.containers):
-            self._record_run(ref, container)
+            self.runs.record(ref, container)
         self.emit(ObservedRecord(ref=ref, observed=new))
-
-    def _record_run(self, ref: ObjectRef, container: ContainerStatus) -> None:
-        """Record start and end of a run by the runtime's own clock, each once."""
-        if container.started_at is None or container.reason == "StartError":
-            return
-        for what, at in (("start", container.started_at), ("exit", container.finished_at)):
-            if at is None or (container.id, what) in self._recorded_runs:
-                continue
-            self._recorded_runs.add((container.id, what))
-            self.emit(
-                RunRecord(
-                    at=at,
-                    ref=ref,
-                    container=container.metadata.name,
-                    run=container.metadata.attempt + 1,
-                    what=what,
-                    code=container.exit_code if what == "exit" else None,
-                    reason=container.reason if what == "exit" else "",
-                )
-            )
 
     def _tell_waiters(self) -> None:
         self._updated.set()

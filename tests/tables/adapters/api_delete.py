@@ -68,6 +68,8 @@ def _outcome(given: Fields, out: Fields, outcome: DeletionOutcome, now: datetime
     assert at is not None
     after_now, after_first = int((at - now).total_seconds()), int((at - FIRST_AT).total_seconds())
     spellings = {f"now+{after_now}", f"first+{after_first}", f"old+{after_first}", after_first}
+    if pod.metadata.deletion_timestamp is not None:
+        spellings.add(f"old{int((at - pod.metadata.deletion_timestamp).total_seconds()):+d}")
     if after_now == 0:
         spellings.add("now")
     if at == pod.metadata.deletion_timestamp and "second" in given:
@@ -77,19 +79,26 @@ def _outcome(given: Fields, out: Fields, outcome: DeletionOutcome, now: datetime
     # A round of stops that runs keeps the grace it began with (pod worker: detached context); only a retry reads DGPS.
     stops = plan_stop_call(given.values.get("dgps", 0), ContainerStop(name="main")).timeout
     return {
-        "dgps": outcome.deletion_grace_period_seconds,
+        "dgps": _grace(out, outcome),
         "deletionTimestamp": wanted if wanted in spellings else sorted(map(str, spellings)),
         "removed": outcome.removed,
         "changed": outcome.changed,
+        "change": outcome.changed,
+        "unchanged": not outcome.changed,
         "generation_bumped": outcome.generation_bumped,
         "node_round_shortened": False,
         "running_stop_calls": f"unchanged ({stops})" if running else None,
     }
 
 
+def _grace(out: Fields, outcome: DeletionOutcome) -> object:
+    is_unchanged = out.values.get("dgps") == "unchanged" and not outcome.changed
+    return "unchanged" if is_unchanged else outcome.deletion_grace_period_seconds
+
+
 def _kubectl(flags: str) -> int | None:
     grace, now, force = None, False, False
-    for flag in flags.split():
+    for flag in flags.removeprefix("delete ").replace("--grace-period ", "--grace-period=").split():
         if flag == "--now":
             now = True
         elif flag == "--force":

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
     from table_rows import Fields
 
+OTHERS = ("delete", "deletion", "eviction", "shutdown", "definition", "definition changed", "readiness", "preStop")
 REASONS = {
+    **dict.fromkeys(OTHERS, ContainerKillReason.NONE),
     "other": ContainerKillReason.UNKNOWN,
     "unknown": ContainerKillReason.UNKNOWN,
     "liveness": ContainerKillReason.LIVENESS_PROBE,

@@ -22,10 +22,19 @@ if TYPE_CHECKING:
 def check(row: Fields, shared: Mapping[str, Any]) -> None:
     given = row.part("in")
     until = backoff_until(
-        given.take("failures_since_success"),
+        _failures(given),
         NOW - timedelta(seconds=given.take("seconds_since_last_failure")),
         given.take("base", POD_FAILURE_BACKOFF_SECONDS),
         given.take("cap", MAX_POD_FAILURE_BACKOFF_SECONDS),
     )
     wait = 0.0 if until is None else max(0.0, (until - NOW).total_seconds())
     row.part("out").check({"wait": wait})
+
+
+def _failures(given: Fields) -> int:
+    """Return the failures that the delay counts; with a limit per index the one to be replaced comes on top."""
+    earlier = [given.take(key, None) for key in ("counted", "ignored")]
+    given.flag("per_index", default=True)
+    if earlier == [None, None]:
+        return int(given.take("failures_since_success"))
+    return sum(count or 0 for count in earlier) + 1

@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     from table_rows import Fields
 
 
+GRACES = ("dgps", "DGPS", "deletionGracePeriodSeconds", "grace")
+
+
 def check(row: Fields, shared: Mapping[str, Any]) -> None:
     given = row.part("in")
+    inits = _containers("init", given.take("inits", []))
     pod = a_pod(
         "pod",
         "Failed",
         mains=_containers("main", given.take("mains", [])),
-        inits=(sidecars := _containers("sidecar", given.take("sidecars", []))),
+        inits=(*(sidecars := _containers("sidecar", given.take("sidecars", []))), *inits),
         conditions=_ready(given.take("Ready", None)),
     )
     created, deleted = given.take("created", None), given.take("deletionTimestamp", None)
@@ -33,9 +37,12 @@ def check(row: Fields, shared: Mapping[str, Any]) -> None:
         pod.metadata,
         creation_timestamp=LONG_AGO if created is None else _time(created),
         deletion_timestamp=None if deleted is None else _time(deleted),
-        deletion_grace_period_seconds=given.take("dgps", None),
+        deletion_grace_period_seconds=next((given.take(key) for key in GRACES if key in given), None),
     )
-    init_containers = tuple(Container(name=status.name, restart_policy="Always") for status in sidecars)
+    init_containers = (
+        *(Container(name=status.name, restart_policy="Always") for status in sidecars),
+        *(Container(name=status.name) for status in inits),
+    )
     pod = evolve(pod, metadata=metadata, spec=evolve(pod.spec, init_containers=init_containers))
     finished = (get_finished_time(pod) - NOW).total_seconds()
     row.part("out").check({"finish": f"{finished:g}s"})

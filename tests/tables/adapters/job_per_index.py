@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 POD = re.compile(r"(?P<index>\d+) (?P<phase>\w+)(\((?P<code>\d+)\))? (?P<failures>\d+)( (?P<ignored>\d+))?")
 REPLACES = re.compile(
-    r"replaces failed pod with count (?P<failures>\d+)( and ignored count (?P<ignored>\d+))?"
-    r"(, matching (?P<action>Ignore|Count|FailIndex))?"
+    r"replaces failed pod with count (?P<failures>\d+)((?:,| and) ignored(?: count)? (?P<ignored>\d+))?"
+    r"(, matching (?P<action>Ignore|Count|FailIndex|FailJob))?"
 )
 
 

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from table_rows import Fields
 
 
+LISTS = ("byPodPriority", "shutdownGracePeriodByPodPriority")
+
+
 def check(row: Fields, shared: Mapping[str, Any]) -> None:
     given = row.part("in")
-    if "shutdownGracePeriod" in given or "byPodPriority" in given:
+    if {"shutdownGracePeriod", *LISTS} & set(given.values):
         actual = _groups(given)
     elif "groups" in given:
         groups = [ShutdownGroup(priority, 0) for priority in given.take("groups")]
@@ -26,9 +29,16 @@ def check(row: Fields, shared: Mapping[str, Any]) -> None:
 
 
 def _groups(given: Fields) -> dict[str, Any]:
-    by_priority = [ShutdownGroup(priority, seconds) for priority, seconds in given.take("byPodPriority", None) or []]
+    by_priority = [_group(entry) for key in LISTS for entry in given.take(key, None) or []]
     groups = shutdown_groups(given.take("shutdownGracePeriod", 0), given.take("critical", 0), by_priority)
     return {"groups": [[group.priority, group.seconds] for group in groups] or None}
+
+
+def _group(entry: Any) -> ShutdownGroup:  # noqa: ANN401
+    if isinstance(entry, dict):
+        return ShutdownGroup(entry["priority"], entry["shutdownGracePeriodSeconds"])
+    priority, seconds = entry
+    return ShutdownGroup(priority, seconds)
 
 
 def _override(given: Fields) -> dict[str, Any]:

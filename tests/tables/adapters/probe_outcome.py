@@ -40,9 +40,12 @@ SANDBOX = "s"
 START_ERRORS = ("cannot_start", "start_error", "not_started", "missing_binary", "missing")
 OTHER_ERRORS = ("error", "runtime_error")
 HEALTH = {"UNKNOWN": 0, "SERVING": 1, "NOT_SERVING": 2, "SERVICE_UNKNOWN": 3}
-GRPC_WITHOUT_HEALTH = {"UNIMPLEMENTED", "not implemented", "no health service", "unimplemented"}
-GRPC_CLOSED = {"refused", "connection refused", "no connection"}
-GRPC_SILENT = {"timeout", "no answer", "hangs", "deadline exceeded"}
+# Words that tell, wherever they stand in a row's text.
+GRPC_WITHOUT_HEALTH = ("implement", "no health service", "without the health service")
+GRPC_CLOSED = ("refused", "no connection", "no server", "unreachable", "closed")
+GRPC_SILENT = ("timeout", "times out", "no answer", "hangs", "slow", "deadline exceeded")
+BODY_ERRORS = ("body_error", "body_read_error", "body_cut", "body_truncated")
+CUT_SHORT = b"HTTP/1.1 %d Status\r\nContent-Length: 100\r\n\r\nshort"
 
 
 @define
@@ -128,7 +131,7 @@ def _exec(given: Fields) -> dict[str, Any]:
             raise result
         return result
 
-    env = tuple(EnvVar(name=name, value=value) for name, value in spec.take("env", {}).items())
+    env = tuple(_env(name, value) for name, value in spec.take("env", {}).items())
     probe = Probe(exec=ExecAction(command=command), timeout_seconds=seconds)
     attempt = _Attempt(probe, Container(name="c", env=env), on_exec=run)
     outcome = attempt.run()
@@ -136,8 +139,14 @@ def _exec(given: Fields) -> dict[str, Any]:
         "command": " ".join(attempt.commands[0]),
         "output_kept": len(outcome.output),
         "tries": len(attempt.commands),
+        "attempts": len(attempt.commands),
     }
     return _shown(outcome) | shown
+
+
+def _env(name: str, value: object) -> EnvVar:
+    """Return an entry with a literal value; one that takes its value from elsewhere has none."""
+    return EnvVar(name=name, value=value if isinstance(value, str) and value != "valueFrom" else None)
 
 
 def _http(given: Fields) -> dict[str, Any]:
@@ -145,6 +154,8 @@ def _http(given: Fields) -> dict[str, Any]:
     if isinstance(spec, str):
         return _http_words(spec)
     spec = given.part("http")
+    if any(spec.take(key) for key in BODY_ERRORS if key in spec):
+        return _shown_http({80: says(CUT_SHORT % spec.take("status", 200))})
     body = b"x" * spec.take("body_bytes", 0)
     final = Reply(spec.take("status", spec.take("then", 200)), body, after=spec.take("slow_seconds", 0))
     headers = spec.take("headers", {})
@@ -172,10 +183,15 @@ def _http_words(word: str) -> dict[str, Any]:
         "hangs": {80: silent},
         "timeout": {80: silent},
         "closes": {80: says(b"")},
+        "body error": {80: says(CUT_SHORT % 200)},
     }
     if word not in servers:
         raise TableError(f"http: unknown value {word!r}")
-    return _shown(_Attempt(Probe(http_get=HTTPGetAction(path="/", port=80)), Container(name="c"), servers[word]).run())
+    return _shown_http(servers[word])
+
+
+def _shown_http(servers: dict[int, Any]) -> dict[str, Any]:
+    return _shown(_Attempt(Probe(http_get=HTTPGetAction(path="/", port=80)), Container(name="c"), servers).run())
 
 
 def _replies(spec: Fields, final: Reply) -> dict[str, Reply]:
@@ -224,15 +240,19 @@ def _grpc(given: Fields) -> dict[str, Any]:
     word = given.take("grpc")
     if word in HEALTH:
         servers: dict[int, Any] = {9000: HealthServer({"": HEALTH[word]})}
-    elif word in GRPC_WITHOUT_HEALTH:
+    elif _has(word, GRPC_WITHOUT_HEALTH):
         servers = {9000: HealthServer(code=12, message="unknown service grpc.health.v1.Health")}
-    elif word in GRPC_CLOSED:
+    elif _has(word, GRPC_CLOSED):
         servers = {}
-    elif word in GRPC_SILENT:
+    elif _has(word, GRPC_SILENT):
         servers = {9000: HealthServer(answer=False)}
     else:
         raise TableError(f"grpc: unknown value {word!r}")
     return _shown(_Attempt(Probe(grpc=GRPCAction(port=9000)), Container(name="c"), servers).run())
+
+
+def _has(text: str, words: tuple[str, ...]) -> bool:
+    return any(word in text.lower() for word in words)
 
 
 def _without_error(given: Fields) -> dict[str, Any]:

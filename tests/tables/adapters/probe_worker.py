@@ -119,7 +119,8 @@ def _status(given: Fields) -> PodStatus | None:
     word = given.take("container", "running")
     if word == "not in status":
         return PodStatus(phase=phase)
-    statuses = [ContainerStatus(name="c", container_id="stub://c1", state=_state(word))]
+    container_id = None if word.endswith("without an ID") or word == "waiting" else "stub://c1"
+    statuses = [ContainerStatus(name="c", container_id=container_id, state=_state(word))]
     if word == BY_ANOTHER:
         ended = ContainerState(terminated=ContainerStateTerminated(exit_code=42))
         statuses.append(ContainerStatus(name="other", container_id="stub://o1", state=ended))
@@ -129,7 +130,7 @@ def _status(given: Fields) -> PodStatus | None:
 def _state(word: str) -> ContainerState:
     if word == "running":
         return ContainerState(running=ContainerStateRunning(started_at=NOW))
-    if word == "waiting with an ID":
+    if word in {"waiting", "waiting with an ID", "waiting without an ID"}:
         return ContainerState(waiting=ContainerStateWaiting())
     if word == BY_ANOTHER:
         return ContainerState(terminated=ContainerStateTerminated(exit_code=137))

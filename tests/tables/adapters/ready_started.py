@@ -93,6 +93,6 @@ def _state(word: str) -> ContainerState:
         return ContainerState(running=ContainerStateRunning(started_at=NOW))
     if word == "waiting":
         return ContainerState(waiting=ContainerStateWaiting())
-    if found := re.fullmatch(r"terminated(?: (\d+))?", word):
+    if found := re.fullmatch(r"(?:terminated|exit|exited)(?:(?:,? exit)?[ :](\d+))?", word):
         return ContainerState(terminated=ContainerStateTerminated(exit_code=int(found[1] or 0)))
     raise TableError(f"unknown state {word!r}")

@@ -31,6 +31,8 @@ SIDECARS, MAINS = ("s1", "s2", "s3"), ("m1", "m2", "m3")
 PROBED = {"s2", "s3"}
 TGPS, PROBE_GRACE = 60, 10
 OWN_GRACE = Probe(exec=A_PROBE.exec, termination_grace_period_seconds=PROBE_GRACE)
+SANDBOXES = {"ready": "ready", "not ready": "notready", "none": "none"}
+LIVENESS_FAILED, STARTUP_FAILED, IMAGE_CHANGED = ", liveness Failure", ", startup Failure", ", image changed"
 RESULTS: dict[str, ProbeResult | None] = {
     "no value": None,
     "Unknown": ProbeResult.UNKNOWN,
@@ -45,19 +47,15 @@ def check(row: Fields, shared: Mapping[str, Any]) -> None:
     given = row.part("in")
     pod = _pod(given)
     states = _states(given)
-    failing = {name for name, state in states.items() if state.endswith(", liveness Failure")}
-    instances = [
-        _instance(pod, name, state.removesuffix(", liveness Failure"), given) for name, state in states.items()
-    ]
+    instances = [_instance(pod, name, state, given) for name, state in states.items()]
     liveness, startup = _results(given, "liveness"), _results(given, "startup")
-    liveness |= dict.fromkeys(failing, ProbeResult.FAILURE)
+    liveness |= {name: ProbeResult.FAILURE for name, state in states.items() if state.endswith(LIVENESS_FAILED)}
+    startup |= {name: ProbeResult.FAILURE for name, state in states.items() if state.endswith(STARTUP_FAILED)}
     ids = {instance.metadata.name: instance.id for instance in instances}
     sync = SyncInput(
         pod=pod,
         observed=an_observed_pod(
-            sandboxes(
-                given.choice("sandbox", {"ready": "ready", "not ready": "notready"}, "ready"), 0, host_network=False
-            ),
+            sandboxes(given.choice("sandbox", SANDBOXES, "ready"), 0, host_network=False),
             instances,
         ),
         probes=ProbeResults(liveness=_by_id(liveness, ids), startup=_by_id(startup, ids)),
@@ -83,7 +81,10 @@ def _pod(given: Fields) -> Pod:
     mains = [Container(name=name, image=IMAGE, liveness_probe=OWN_GRACE) for name in MAINS]
     containers = [("sidecar", sidecar) for sidecar in sidecars] + [("main", main) for main in mains]
     policy = given.choice("restartPolicy", POD_POLICIES, "Always")
-    return a_pod(policy, containers, termination_grace_period_seconds=TGPS)
+    pod = a_pod(policy, containers, termination_grace_period_seconds=TGPS)
+    if given.flag("deleting"):
+        pod = evolve(pod, metadata=evolve(pod.metadata, deletion_timestamp=NOW))
+    return pod
 
 
 def _states(given: Fields) -> dict[str, str]:
@@ -99,14 +100,15 @@ def _states(given: Fields) -> dict[str, str]:
     mains = given.take("mains", None)
     if mains is not None:
         states.update(dict.fromkeys(MAINS, mains) if isinstance(mains, str) else dict(zip(MAINS, mains, strict=True)))
-    return states
+    return {name: state for name, state in states.items() if state not in {"absent", "not created"}}
 
 
 def _instance(pod: Pod, name: str, state: str, given: Fields) -> ContainerStatus:
     container = _container(pod, name)
-    if given.choice(f"{name}_image", {"changed": True, None: False}, None):
+    is_changed = given.choice(f"{name}_image", {"changed": True, None: False}, None)
+    if is_changed or state.endswith(IMAGE_CHANGED):
         container = evolve(container, image="image:old")
-    if state == "running":
+    if state in {"running", f"running{LIVENESS_FAILED}", f"running{STARTUP_FAILED}", f"running{IMAGE_CHANGED}"}:
         return an_instance(container, ContainerState.RUNNING)
     if state in {"created, never started", "created"}:
         return an_instance(container, ContainerState.CREATED)

@@ -18,7 +18,7 @@ def check(row: Fields, shared: Mapping[str, Any]) -> None:
     given = row.part("in")
     completions = given.take("completions")
     policy = None if given.take("rules") is None else SuccessPolicy(rules=tuple(map(_a_rule, given.parts("rules"))))
-    succeeded = parse_indexes(given.take("succeeded"), completions)
+    succeeded = parse_indexes(given.take("succeeded", None) or "", completions)
     message = match_success_policy(policy, completions, succeeded)
     row.part("out").check({"met": message is not None, "message": message})
 

@@ -217,6 +217,17 @@ def check_ends(node: Rig) -> None:
     assert 1 <= len(mains) <= 2
 
 
+async def live_on(node: Rig) -> None:
+    """Run the pod to its end, starting the kubelet again whenever it is gone."""
+    node.create(the_pod())
+    while node.find() is None or node.pod().status.phase not in {"Succeeded", "Failed"}:
+        with trio.move_on_after(0.25):
+            await node.recorded.wait()
+        if not node.cluster.has_kubelet:
+            await node.cluster.start_kubelet()
+    await node.until(node.seconds + 5)
+
+
 def live_through_a_crash(at_record: int) -> tuple[Rig, bool]:
     """Run the pod with a kubelet that dies with its n-th record; tell whether there were so many."""
     seen: list[Record] = []
@@ -230,13 +241,7 @@ def live_through_a_crash(at_record: int) -> tuple[Rig, bool]:
     async def main() -> None:
         async with a_node(PROGRAMS, on_record=on_record) as node:
             rigs.append(node)
-            node.create(the_pod())
-            while node.find() is None or node.pod().status.phase not in {"Succeeded", "Failed"}:
-                with trio.move_on_after(0.25):
-                    await node.recorded.wait()
-                if not node.cluster.has_kubelet:
-                    await node.cluster.start_kubelet()
-            await node.until(node.seconds + 5)
+            await live_on(node)
 
     trio.run(main, clock=MockClock(autojump_threshold=0))
     return rigs[0], len(seen) >= at_record
@@ -261,13 +266,22 @@ CALLS = (
 
 @define(eq=False)
 class FailingRuntime:
-    """A runtime whose n-th call fails: before it does something, or after it has and only the answer is lost."""
+    """A runtime whose n-th call fails: before it does something, or after it has and only the answer is lost.
+
+    With `crash` the caller dies at that moment instead.
+    """
 
     inner: SimulatedRuntime
     fails_at: int
     is_late: bool
-    on_call: Callable[[str], None] = lambda _: None
+    crash: Callable[[], None] | None = None
     calls: list[str] = field(factory=list)
+
+    async def _fail(self, message: str) -> None:
+        if self.crash is None:
+            raise CRIError(message)
+        self.crash()
+        await trio.lowlevel.checkpoint()
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Return a method of the runtime, wrapped if it is a call."""
@@ -277,14 +291,13 @@ class FailingRuntime:
 
         async def call(*args: object, **options: object) -> object:
             self.calls.append(name)
-            self.on_call(name)
             is_mine = len(self.calls) == self.fails_at
             await trio.lowlevel.checkpoint()
             if is_mine and not self.is_late:
-                raise CRIError(f"{name} fails on purpose")
+                await self._fail(f"{name} fails on purpose")
             result = await method(*args, **options)
             if is_mine:
-                raise CRIError(f"the answer of {name} is lost on purpose")
+                await self._fail(f"the answer of {name} is lost on purpose")
             return result
 
         return call
@@ -328,3 +341,34 @@ def test_an_error_of_any_call_is_survived(*, is_late: bool) -> None:
         assert len(started) == len(set(started))
         assert sorted(started) == sorted(facts(node, RuntimeEventType.CONTAINER_EXITED))
     assert failed >= {"run_pod_sandbox", "create_container", "start_container", "stop_container", "container_status"}
+
+
+def live_through_a_crash_in_a_call(at_call: int, *, is_late: bool) -> tuple[Rig, bool]:
+    """Run the pod with a kubelet that dies in its n-th call; tell whether there were so many."""
+    wrappers: list[FailingRuntime] = []
+    rigs: list[Rig] = []
+
+    def wrap(inner: SimulatedRuntime) -> Any:  # noqa: ANN401
+        def crash() -> None:
+            rigs[0].cancel_kubelet()
+
+        wrappers.append(FailingRuntime(inner, at_call, is_late, crash))
+        return wrappers[0]
+
+    async def main() -> None:
+        async with a_node(PROGRAMS, wrap=wrap) as node:
+            rigs.append(node)
+            await live_on(node)
+
+    trio.run(main, clock=MockClock(autojump_threshold=0))
+    return rigs[0], len(wrappers[0].calls) >= at_call
+
+
+@pytest.mark.parametrize("is_late", [pytest.param(False, id="before"), pytest.param(True, id="after")])
+def test_a_crash_in_any_call_neither_loses_nor_doubles_a_container(*, is_late: bool) -> None:
+    at_call, reached = 2, True
+    while reached:
+        at_call += 1
+        node, reached = live_through_a_crash_in_a_call(at_call, is_late=is_late)
+        check_ends(node)
+    assert at_call > 100

@@ -32,6 +32,15 @@ async def find_main(shell: Shell, process: Process, argv: tuple[str, ...]) -> tu
         return None, missing.status
 
 
+def resolve_child(child: Process, argv: tuple[str, ...]) -> Main:
+    """Return what a child runs; ProgramMissing, and then the child is gone."""
+    try:
+        return child.container.commands.resolve(child, argv)
+    except ProgramMissing:
+        drop(child)
+        raise
+
+
 async def try_write(process: Process, fd: int, data: bytes) -> None:
     """Write, and forget about it when the descriptor can't be written."""
     try:

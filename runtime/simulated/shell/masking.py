@@ -99,6 +99,7 @@ class _Scanner:
                 self._end_command(match)
             else:
                 self._copy(self.at + 1)
+        self.heredocs += [Heredoc("", is_literal=True)] * len(self.waiting)
 
     def _begins_word(self) -> bool:
         return self.at == 0 or self.text[self.at - 1] in _BEFORE_WORD

@@ -125,6 +125,9 @@ async def _builtin(shell: Shell, arguments: list[str]) -> int:
     except OSError as error:
         await shell.say(f"{arguments[0]}: {error.strerror}")
         return 1
+    except ValueError as error:
+        await shell.say(f"{arguments[0]}: line {shell.line - 1}: {error}")
+        return 2
 
 
 async def _run_program(shell: Shell, node: Simple, arguments: list[str], *, is_last: bool) -> int:

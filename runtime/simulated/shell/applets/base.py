@@ -46,6 +46,9 @@ def applet_main(applet: Applet, argv: tuple[str, ...]) -> Main:
         except ProgramMissing as missing:
             await complain(process, name, f"can't execute: {missing}")
             return missing.status
+        except ValueError as error:
+            await complain(process, name, f"invalid argument: {error}")
+            return 1
         except BrokenPipeError:
             process.killed_by = signals.SIGPIPE
             return 128 + signals.SIGPIPE

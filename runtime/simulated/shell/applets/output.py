@@ -111,9 +111,9 @@ class _Printf:
         if kind == "%":
             return "%"
         if width == "*":
-            width = self.next() or "0"
+            width = str(self.number(self.next()))
         if precision == "*":
-            precision = self.next() or "0"
+            precision = str(max(0, self.number(self.next())))
         point = "" if precision is None and "." not in match[0] else f".{precision or 0}"
         value = self.next()
         if kind in "sbc":

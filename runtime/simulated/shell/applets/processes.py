@@ -10,6 +10,7 @@ import trio
 
 from runtime.simulated import signals
 from runtime.simulated.shell.applets.base import AppletError, complain, options, put
+from runtime.simulated.shell.launch import resolve_child
 
 if TYPE_CHECKING:
     from runtime.simulated.process import Process
@@ -234,7 +235,7 @@ async def timeout(process: Process, name: str, arguments: list[str]) -> int:
         raise AppletError("usage: timeout [-s SIG] [-k SECS] SECS PROG ARGS")
     argv = tuple(words[1:])
     child = process.child(argv, process.env)
-    process.container.spawn(child, process.container.commands.resolve(child, argv))
+    process.container.spawn(child, resolve_child(child, argv))
     return await _limit(process, child, duration(words[0]), number, patience)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from runtime.simulated import access
 from runtime.simulated.shell.applets.base import AppletError, Inputs, Lines, complain, options, put, whole_number
 from runtime.simulated.shell.applets.regex import basic, extended
-from runtime.simulated.shell.launch import NOT_FOUND, ProgramMissing
+from runtime.simulated.shell.launch import NOT_FOUND, ProgramMissing, resolve_child
 from runtime.simulated.tree import Directory, File
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ async def xargs(process: Process, name: str, arguments: list[str]) -> int:
         given = [[line.strip()] for line in text.split("\n") if line.strip()]
     else:
         items = [each for each in text.split("\0") if each] if "0" in settings else shlex.split(text)
-        size = int(settings.get("n", settings.get("L", str(_MAX_ARGUMENTS))))
+        size = max(1, whole_number(settings.get("n", settings.get("L", str(_MAX_ARGUMENTS)))))
         given = [items[place : place + size] for place in range(0, len(items), size)]
         if not given and "r" not in settings:
             given = [[]]
@@ -150,7 +150,7 @@ def _xargs_options(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
 async def _run_one(process: Process, name: str, argv: tuple[str, ...]) -> int:
     child = process.child(argv, process.env)
     try:
-        main = process.container.commands.resolve(child, argv)
+        main = resolve_child(child, argv)
     except ProgramMissing as missing:
         await complain(process, name, f"{argv[0]}: {missing}")
         return missing.status

@@ -12,6 +12,7 @@ from runtime.simulated import access
 from runtime.simulated.network import Listener
 from runtime.simulated.servers import HttpAnswer, HttpRequest, serve_requests
 from runtime.simulated.shell.applets.base import AppletError, options
+from runtime.simulated.shell.launch import ProgramMissing, resolve_child
 from runtime.simulated.streams import Buffer, Text
 from runtime.simulated.tree import Directory, File
 
@@ -93,7 +94,10 @@ class _Site:
         output = Buffer()
         for fd, stream in ((0, Text(request.body)), (1, output)):
             child.replace(fd, stream)
-        code = await child.run(self.process.container.commands.resolve(child, (file,)))
+        try:
+            code = await child.run(resolve_child(child, (file,)))
+        except ProgramMissing:
+            return HttpAnswer(500, b"can't run the script\n")
         if code == 0 or output.data:
             return _cgi_answer(bytes(output.data))
         return HttpAnswer(500, b"script failed\n")

@@ -183,6 +183,9 @@ def _last_field(line: str, separators: str) -> str:
 
 async def getopts(shell: Shell, arguments: list[str]) -> int:
     """Take the next option of the positional parameters or of the arguments given."""
+    if len(arguments) < 3:
+        await shell.say("getopts: usage: getopts optstring var [arg]")
+        return 2
     options, name = arguments[1], arguments[2]
     words = arguments[3:] or shell.positional
     index, offset = int(shell.variables.values.get("OPTIND") or 1), shell.option_offset

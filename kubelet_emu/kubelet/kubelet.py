@@ -206,9 +206,7 @@ class Kubelet:
                 pleg.request(uid)
 
     def _record_signal(self, event: RuntimeEvent) -> None:
-        pod = self.pod(event.pod_uid)
-        if pod is None:
-            return
+        pod = self.pod(event.pod_uid) or orphan_pod(self.services.pleg.get(event.pod_uid))
         self.emit(
             StopRecord(
                 at=event.at,

@@ -158,9 +158,9 @@ class Steps:
         match what:
             case "start":
                 await self.cluster.start_kubelet()
-            case "stop" | "kill":
+            case "stop":
                 await self.cluster.stop_kubelet()
-            case "restart":
+            case "restart" | "kill":  # what supervises a kubelet starts a killed one again
                 await self.cluster.stop_kubelet()
                 await self.cluster.start_kubelet()
             case _:

@@ -185,7 +185,7 @@ async def test_waiting_loops_wait_for_another_container(autojump_clock: trio.abc
         await world.start(SITE, "server")
         await world.start("until nc -z 127.0.0.1 8080; do sleep 0.5; done; echo up; exit 4", "client")
         seen = await world.watch("client")
-        assert (seen.lines, seen.code) == (((2.5, "up"),), 4)
+        assert (seen.lines, seen.code) == (((2, "up"),), 4)
 
 
 async def test_a_volume_is_shared_and_a_read_only_mount_is_not_written(autojump_clock: trio.abc.Clock) -> None:

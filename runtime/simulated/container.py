@@ -85,7 +85,8 @@ class Container:
         """Open the log, and say once who this is and what it can run."""
         self.log = ContainerLog(self.stamp)
         meta = self.sandbox.config.metadata
-        self.turn_key = f"{meta.namespace}/{meta.name}/{meta.uid}/{self.name}/{self.config.metadata.attempt:06d}"
+        place = f"{meta.attempt:04d}/{self.sandbox.next_number():06d}"
+        self.turn_key = f"{meta.namespace}/{meta.name}/{meta.uid}/{place}/{self.name}"
         self.words = self.commands.words_of(self.config)
 
     def stamp(self) -> datetime:

@@ -27,12 +27,18 @@ class Sandbox:
     address: str = ""
     state: PodSandboxState = PodSandboxState.READY
     containers: list[Container] = field(factory=list, init=False)
+    _made: int = field(default=0, init=False)
     pids: PidNamespace = field(factory=lambda: PidNamespace(is_shared=True), init=False)
 
     @property
     def network(self) -> str:
         """Return the network namespace: the node's, or one that is named by the sandbox's id."""
         return NODE if self.config.namespaces.network is NamespaceMode.NODE else self.id
+
+    def next_number(self) -> int:
+        """Count the containers that were made: at one instant the older one goes first."""
+        self._made += 1
+        return self._made
 
     def status(self) -> PodSandboxStatus:
         """Return what the CRI shows of the sandbox; the address goes with the sandbox's own process."""

@@ -238,11 +238,11 @@ class Tree:
 
     def detach(self, found: Found) -> None:
         """Take a name out of its directory; OSError (EROFS, EBUSY for a mount)."""
-        if found.readonly:
-            raise os_error(errno.EROFS, found.path)
         child = found.parent.children.get(found.name)
         if isinstance(child, MountPoint) or found.name == "":
             raise os_error(errno.EBUSY, found.path)
+        if found.readonly:
+            raise os_error(errno.EROFS, found.path)
         if isinstance(child, File) and child.budget is not None:
             child.budget.charge(-len(child.data))
         found.parent.children.pop(found.name, None)

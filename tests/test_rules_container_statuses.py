@@ -176,6 +176,13 @@ def test_an_init_container_that_is_gone_is_taken_as_done_when_a_main_exists(
     assert (ended_before and ended_before.exit_code) == last
 
 
+def test_an_init_container_taken_as_done_is_not_shown_as_waiting_for_a_failure_of_the_past() -> None:
+    pod = a_pod(a_container("m"), init=[a_container("i")])
+    failure = {"i": StartFailure(reason="CrashLoopBackOff", message="back-off")}
+    [status] = made(pod, seen(exited("m", 1)), start_failures=failure).init_container_statuses
+    assert status.state.terminated is not None
+
+
 def test_a_main_in_unknown_state_does_not_prove_that_a_lost_init_container_is_done() -> None:
     pod = a_pod(a_container("m"), init=[a_container("i")])
     [status] = made(pod, seen(an_instance("m", Runtime.UNKNOWN))).init_container_statuses

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 KILLED = 137
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DONE_INIT = ContainerState(
+    terminated=ContainerStateTerminated(reason=reasons.COMPLETED, message=reasons.INIT_STATUS_LOST, exit_code=0)
+)
 _RESTARTING_ALL = ContainerState(
     terminated=ContainerStateTerminated(
         reason=reasons.RESTARTING_ALL_CONTAINERS, message=reasons.RESTART_ALL_REMOVED, exit_code=KILLED
@@ -85,7 +88,9 @@ class _Converter:
         previous = self.group.previous.get(container.name)
         instances = self.sync.observed.instances(container.name)
         if not instances:
-            status = self._done_init(container, self._lost(self._default(container, previous), previous))
+            status = self._lost(self._default(container, previous), previous)
+            if status.state.waiting is not None and self._is_done_init(container):
+                return evolve(status, state=_DONE_INIT)
         else:
             status = self._converted(container, instances[0], previous)
             if len(instances) > 1:
@@ -109,14 +114,11 @@ class _Converter:
             status = evolve(status, restart_count=previous.restart_count, last_state=previous.last_state)
         return status
 
-    def _done_init(self, container: AnyContainer, status: ContainerStatus) -> ContainerStatus:
-        """Take a lost init container as done when a main container was created; what `_lost` added stays."""
-        if not self.group.is_init or is_restartable_init_container(container) or status.state.waiting is None:
-            return status
-        if not has_any_regular_container_existed(self.sync.pod, self.sync.observed):
-            return status
-        ended = ContainerStateTerminated(reason=reasons.COMPLETED, message=reasons.INIT_STATUS_LOST, exit_code=0)
-        return evolve(status, state=ContainerState(terminated=ended))
+    def _is_done_init(self, container: AnyContainer) -> bool:
+        """Tell whether an init container that is not there must have ended, as a main container was created."""
+        if not self.group.is_init or is_restartable_init_container(container):
+            return False
+        return has_any_regular_container_existed(self.sync.pod, self.sync.observed)
 
     def _lost(self, status: ContainerStatus, previous: ContainerStatus | None) -> ContainerStatus:
         """Account for an instance that was there and is gone: reset on purpose (KEP-5532), or lost."""

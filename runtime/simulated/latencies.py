@@ -7,7 +7,11 @@ from attrs import frozen
 
 @frozen(kw_only=True)
 class Latencies:
-    """Seconds a call takes. `stop` passes before the signal is sent, `reap` between a process's end and the answer."""
+    """Seconds a call takes.
+
+    `stop` passes before the signal is sent, `reap` between a process's end and the answer, `exec_end` the same for a
+    command.
+    """
 
     run_sandbox: float = 0.0
     stop_sandbox: float = 0.0
@@ -17,6 +21,7 @@ class Latencies:
     reap: float = 0.0
     remove: float = 0.0
     exec: float = 0.0
+    exec_end: float = 0.0
     dial: float = 0.0
     query: float = 0.0
 
@@ -30,6 +35,7 @@ TYPICAL = Latencies(
     reap=0.02,
     remove=0.02,
     exec=0.04,
+    exec_end=0.005,
     dial=0.002,
 )
 """What containerd takes on a node at rest; with it, what follows from something happens after it."""

@@ -257,7 +257,9 @@ class SimulatedRuntime:
     ) -> ExecResult:
         """Run a command in a running container; ExecTimeoutError, ExecStartError. Cancellation lets it go on."""
         await self._enter(self._latencies.exec)
-        return await self._pods.container(container_id).exec(command, timeout_seconds)
+        result = await self._pods.container(container_id).exec(command, timeout_seconds)
+        await self._enter(self._latencies.exec_end)
+        return result
 
     def container_logs(
         self, container_id: ContainerID, *, follow: bool = False, tail: int | None = None, since: datetime | None = None

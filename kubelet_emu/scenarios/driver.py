@@ -83,8 +83,8 @@ class Driver:
         with trio.move_on_at(self._created_at + self.scenario.timeout_seconds):
             for n, step in enumerate(self.scenario.steps, 1):
                 await self._wait_for_step(step)
-                await self.do(step)
                 self.cluster.emit(StepRecord(n=n, what=step.action))
+                await self.do(step)
             await self._wait_for_end(self.scenario.end)
             in_time = True
         if in_time and self.scenario.linger_seconds:

@@ -90,11 +90,6 @@ class PodWorker:
         """Say that something changed; the worker looks for itself what."""
         self._wake.set()
 
-    def update(self, pod: Pod) -> None:
-        """Take a newer copy of the pod."""
-        self.pod = pod
-        self.wake()
-
     def terminate(self, termination: Termination) -> None:
         """Ask for the end. A later request may shorten the grace of a round that has not begun, never of one that runs.
 

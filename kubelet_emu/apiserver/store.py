@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 from attrs import define, evolve, field
 
+from kubelet_emu.api.labels import CONFIG_MIRROR_ANNOTATION
 from kubelet_emu.apiserver import deletion
 from kubelet_emu.apiserver.errors import AlreadyExistsError, ConflictError, NotFoundError
 from kubelet_emu.apiserver.objects import (
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=APIObject)
 _NAME_ATTEMPTS = 8
 _MAX_GENERATED_BASE = 63 - 5
+
+
+DEFAULT_SERVICE_ACCOUNT = "default"
 
 
 def _accept(_old: APIObject, new: APIObject, _subresource: str) -> APIObject:
@@ -84,7 +88,7 @@ class APIServer:
             deletion_grace_period_seconds=None,
         )
         if obj.kind == "Pod":
-            obj = _pending(obj)
+            obj = _admitted(obj)
         return self._put(obj, WatchEventType.ADDED)
 
     @overload
@@ -350,7 +354,13 @@ class APIServer:
             self._remove(stored)
 
 
-def _pending(pod: T) -> T:
-    """Give a new pod the phase that the API server gives it (podStrategy.PrepareForCreate)."""
-    status = pod.status  # type: ignore[attr-defined]
-    return evolved(pod, status=evolve(status, phase=status.phase or "Pending"))
+def _admitted(pod: T) -> T:
+    """Give a new pod its phase and the namespace's service account (podStrategy, ServiceAccount admission).
+
+    A mirror pod has no service account.
+    """
+    status, spec = pod.status, pod.spec  # type: ignore[attr-defined]
+    if CONFIG_MIRROR_ANNOTATION not in pod.metadata.annotations and not spec.service_account_name:
+        name = spec.service_account or DEFAULT_SERVICE_ACCOUNT
+        spec = evolve(spec, service_account_name=name, service_account=name)
+    return evolved(pod, spec=spec, status=evolve(status, phase=status.phase or "Pending"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from kubelet_emu.manifests.nodes import Document, Node, ScalarNode, split_documents
+from kubelet_emu.manifests.nodes import Document, Node, ScalarNode, split_documents, take_letters_as_text
 from kubelet_emu.manifests.problems import Problem
 from kubelet_emu.manifests.syntax import explain_syntax, unicode_fault
 
@@ -17,8 +17,13 @@ MOST_BYTES = 64 * 1024 * 1024
 _MOST_DOCUMENTS = 20_000
 
 
-def read_roots(file: str, data: bytes, problems: list[Problem]) -> Sequence[tuple[Document, Node]]:
-    """Return the documents that could be read, each with its root node; documents of nothing are left out."""
+def read_roots(
+    file: str, data: bytes, problems: list[Problem], *, letters_are_text: bool = False
+) -> Sequence[tuple[Document, Node]]:
+    """Return the documents that could be read, each with its root node; documents of nothing are left out.
+
+    `letters_are_text` leaves an unquoted y or n a letter, as most readers but Kubernetes' own do.
+    """
     if len(data) > MOST_BYTES:
         problems.append(file_fault(file, "Too much", f"the file is larger than {MOST_BYTES // 1024 // 1024} MiB"))
         return ()
@@ -32,6 +37,8 @@ def read_roots(file: str, data: bytes, problems: list[Problem]) -> Sequence[tupl
             break
         root = _compose(document, problems)
         if root is not None:
+            if letters_are_text:
+                take_letters_as_text(root)
             roots.append((document, root))
     return roots
 

@@ -80,9 +80,11 @@ def load(paths: Sequence[str], *, strict: bool = False, stdin: BinaryIO | None =
     return loading.result()
 
 
-def load_text(text: str, *, file: str = "manifest.yaml", strict: bool = False) -> LoadResult:
-    """Read manifests from text; `file` is the name that problems show."""
-    loading = _Loading(strict=strict)
+def load_text(
+    text: str, *, file: str = "manifest.yaml", strict: bool = False, letters_are_text: bool = False
+) -> LoadResult:
+    """Read manifests from text; `file` is the name that problems show, `letters_are_text` as in `read_roots`."""
+    loading = _Loading(strict=strict, letters_are_text=letters_are_text)
     loading.read_bytes(file, text.encode("utf-8", "surrogatepass"))
     return loading.result()
 
@@ -92,6 +94,7 @@ class _Loading:
     """What one call of `load` has read so far."""
 
     strict: bool
+    letters_are_text: bool = False
     objects: list[Loaded] = field(factory=list)
     problems: list[Problem] = field(factory=list)
     sources: dict[str, str] = field(factory=dict)
@@ -123,7 +126,7 @@ class _Loading:
     def read_bytes(self, file: str, data: bytes) -> None:
         before = len(self.problems)
         self.sources[file] = data.decode("utf-8-sig", "replace")
-        roots = read_roots(file, data, self.problems)
+        roots = read_roots(file, data, self.problems, letters_are_text=self.letters_are_text)
         if not roots and len(self.problems) == before:
             self._fault(file, "Empty", "the file has no document: nothing but blanks and comments")
         for document, root in roots:

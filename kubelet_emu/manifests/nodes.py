@@ -22,6 +22,7 @@ __all__ = ["Document", "Entry", "MappingNode", "Node", "ScalarNode", "SequenceNo
 
 PLAIN_TAG = ""
 TEXT_TAG = "tag:yaml.org,2002:str"
+_LETTERS = frozenset("yYnN")
 _BINARY_TAG = "tag:yaml.org,2002:binary"
 _RESOLVED_TAGS = frozenset({PLAIN_TAG, *(f"tag:yaml.org,2002:{each}" for each in ("int", "float", "bool", "null"))})
 _SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
@@ -93,6 +94,24 @@ def plain_value(node: ScalarNode) -> PlainValue:
     """Return what a scalar node means to Kubernetes' reader; a tag that isn't YAML's own leaves text."""
     text: str = node.value
     return resolve_plain(text) if node.tag in _RESOLVED_TAGS else text
+
+
+def take_letters_as_text(root: Node) -> None:
+    """Make text of every unquoted y and n below a node, which Kubernetes' reader takes for booleans."""
+    seen: set[int] = set()
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, ScalarNode):
+            if node.tag == PLAIN_TAG and node.value in _LETTERS:
+                node.tag = TEXT_TAG
+        elif isinstance(node, MappingNode):
+            waiting += [part for pair in node.value for part in pair]
+        else:
+            waiting += node.value
 
 
 class Entry(NamedTuple):

@@ -24,10 +24,13 @@ class PlainDocument:
 
 
 def read_plain(file: str, data: bytes) -> tuple[tuple[PlainDocument, ...], tuple[Problem, ...]]:
-    """Return the documents of a file as dicts, lists and scalars, and what is wrong with its syntax."""
+    """Return the documents of a file as dicts, lists and scalars, and what is wrong with its syntax.
+
+    An unquoted y or n is a letter.
+    """
     problems: list[Problem] = []
     documents = []
-    for document, root in read_roots(file, data, problems):
+    for document, root in read_roots(file, data, problems, letters_are_text=True):
         decoder = Decoder(document, strict=True, problems=problems)
         try:
             value = decoder.plain(root, "")

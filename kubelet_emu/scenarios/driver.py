@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from kubelet_emu.scenarios.scenario_file import End, Scenario, Step
     from kubelet_emu.scenarios.trace import RawRecord
 
+REQUEST_SECONDS = 0.001
+"""A request takes its time to arrive, so that what it brings about happens after its step."""
 HOLD_FINALIZER = "kemu.test/hold"
 
 
@@ -84,6 +86,7 @@ class Driver:
             for n, step in enumerate(self.scenario.steps, 1):
                 await self._wait_for_step(step)
                 self.cluster.emit(StepRecord(n=n, what=step.action))
+                await self._sleep_until(trio.current_time() + REQUEST_SECONDS)
                 await self.do(step)
             await self._wait_for_end(self.scenario.end)
             in_time = True

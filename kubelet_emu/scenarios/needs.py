@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.scenarios.scenario_file import Scenario
 
+CGROUP_V2 = "cgroup-v2"
 DRIVER_NEEDS = frozenset(
     {
         "kubelet-restart",
@@ -50,7 +51,7 @@ def read_needs(scenario: Scenario) -> Needs:
         elif equals:
             fields.append(f"{name.removeprefix('kubelet.')}={value}")
         elif need not in DRIVER_NEEDS:
-            places.append(need)
+            places.append(CGROUP_V2 if need == "cgroup v2" else need)
     configuration = _configuration(fields)
     features = FeatureGates({**configuration.feature_gates.overrides, **gates})
     return Needs(configuration=evolve(configuration, feature_gates=features), features=features, places=tuple(places))

@@ -119,7 +119,7 @@ async def _drive(scenario: Scenario, cluster: Cluster, recording: Recording) -> 
         pods_seen=lambda: tuple(pod for pod in recording.trace().pods),
     )
     driver = Driver(cluster=cluster, scenario=scenario, recording=recording, do=steps)
-    loaded = load_text(scenario.manifest, file=scenario.manifest_file)
+    loaded = load_text(scenario.manifest, file=scenario.manifest_file, letters_are_text=True)
     if loaded.has_errors:
         raise StepError("; ".join(f"{p.file}:{p.line}: {p.path}: {p.text}" for p in loaded.problems))
     for item in loaded.objects:

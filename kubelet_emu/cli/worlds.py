@@ -1,0 +1,111 @@
+"""Where scenarios run: a machine in virtual time, or a Docker engine.
+
+The scenario's own needs and images are read from its file; what a world has of its own is here.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import trio
+from attrs import field, frozen
+from trio.testing import MockClock
+
+from kubelet_emu.kubelet.node import Node
+from kubelet_emu.kubelet.settings import KubeletSettings
+from kubelet_emu.kubelet.timebase import Lane, Timebase
+from kubelet_emu.kubelet.timing import KUBELET, Timing
+from kubelet_emu.scenarios.needs import CGROUP_V2, read_needs
+from kubelet_emu.scenarios.runner import World, run_scenario
+from runtime.simulated import TYPICAL, PullFault, SimulatedImage, SimulatedRuntime
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kubelet_emu.scenarios.runner import Outcome
+    from kubelet_emu.scenarios.scenario_file import Scenario
+
+REGISTRY = "127.0.0.1:5000"
+SLOW_REGISTRY = "127.0.0.1:5001"
+SLOW_BYTES_PER_SECOND = 700_000.0
+FAST_BYTES_PER_SECOND = 50e6
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+NODE_NAME = "node1"
+HOST_IP = "10.0.0.1"
+_MIB = 1 << 20
+_GIB = 1 << 30
+
+
+@frozen(kw_only=True)
+class SimulatedWorld:
+    """How scenarios run in virtual time; `seed` decides every random number."""
+
+    seed: int = 1
+    timing: Timing = KUBELET
+    epoch: datetime = field(default=EPOCH)
+
+
+def simulated_images(scenario: Scenario) -> Mapping[str, SimulatedImage]:
+    """Return what is on the simulated node and in the registries behind it when a scenario starts."""
+    pulled = SimulatedImage(bytes_per_second=FAST_BYTES_PER_SECOND)
+    table = {
+        f"{REGISTRY}/kemu/busybox:1": SimulatedImage(is_present=True),
+        f"{REGISTRY}/kemu/busybox:2": SimulatedImage(is_present=True),
+        f"{REGISTRY}/kemu/grpc:1": SimulatedImage(is_present=True),
+        f"{REGISTRY}/kemu/busybox:*": pulled,
+        f"{REGISTRY}/kemu/absent-*": pulled,
+    }
+    for name, mebibytes in scenario.fresh_images.items():
+        size = mebibytes * _MIB
+        for registry, speed in ((REGISTRY, FAST_BYTES_PER_SECOND), (SLOW_REGISTRY, SLOW_BYTES_PER_SECOND)):
+            table[f"{registry}/kemu/{name}:1"] = SimulatedImage(size_bytes=size, bytes_per_second=speed)
+    for registry in (REGISTRY, SLOW_REGISTRY):
+        table[f"{registry}/*"] = SimulatedImage(fault=PullFault.NOT_FOUND)
+    table["127.0.0.1:*"] = SimulatedImage(fault=PullFault.UNAVAILABLE)
+    return table
+
+
+def run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:
+    """Run one scenario from its beginning to its end on a clock and a machine of its own."""
+    return trio.run(_run_simulated, scenario, world, clock=MockClock(autojump_threshold=0))
+
+
+async def _run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:
+    timebase = Timebase(epoch=world.epoch, is_virtual=True)
+
+    async def turn(key: str) -> None:
+        await timebase.turn(Lane.PROGRAM, key)
+
+    needs = read_needs(scenario)
+    runtime = SimulatedRuntime(
+        timebase.now,
+        seed=world.seed,
+        turn=turn,
+        images=simulated_images(scenario),
+        latencies=TYPICAL,
+        oom_kills_group=CGROUP_V2 in needs.places,
+    )
+    async with runtime:
+        return await run_scenario(
+            scenario,
+            World(
+                runtime=runtime,
+                timebase=timebase,
+                node=simulated_node(),
+                settings=KubeletSettings(timing=world.timing),
+                seed=world.seed,
+            ),
+        )
+
+
+def simulated_node() -> Node:
+    """Return the simulated node."""
+    return Node(
+        name=NODE_NAME,
+        host_ips=(HOST_IP,),
+        labels={"kubernetes.io/hostname": NODE_NAME, "kubernetes.io/os": "linux"},
+        milli_cpu=4000,
+        memory_bytes=16 * _GIB,
+        ephemeral_storage_bytes=100 * _GIB,
+    )

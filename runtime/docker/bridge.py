@@ -61,7 +61,7 @@ class Bridge:
     _signals: trio.CapacityLimiter = field(init=False)
     _idle: list[Client] = field(factory=list, init=False)
     _pool: threading.Lock = field(factory=threading.Lock, init=False)
-    _version: str = field(default="auto", init=False)
+    _version: str = field(default=".".join(map(str, MINIMUM_API)), init=False)
     _is_closed: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -153,8 +153,11 @@ class Bridge:
         client.close()
 
     def _new_client(self) -> Client:
-        """Return a client of the SDK; the version is asked for by the first one alone."""
-        return docker.APIClient(
+        """Return a client of the SDK, which calls nothing yet.
+
+        It trusts the endpoint alone: REQUESTS_CA_BUNDLE would replace the endpoint's own authority.
+        """
+        client = docker.APIClient(
             base_url=self.endpoint.url,
             version=self._version,
             timeout=int(READ_TIMEOUT_SECONDS),
@@ -162,6 +165,8 @@ class Bridge:
             max_pool_size=1,
             use_ssh_client=True,
         )
+        client.trust_env = False
+        return client
 
 
 def _tls_config(endpoint: Endpoint) -> docker.tls.TLSConfig | bool:

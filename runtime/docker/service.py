@@ -114,18 +114,32 @@ class DockerRuntime:
             exec_operations=self.exec_operations,
         )
         try:
-            info = await self.bridge.open()
-            self._build(info)
-            async with AsyncExitStack() as stack:
-                nursery = await stack.enter_async_context(trio.open_nursery())
-                stack.callback(nursery.cancel_scope.cancel)
-                await nursery.start(self.hub.run)
-                await self.cleaner.claim()
-                self._stack = stack.pop_all()
+            self._build(await self.bridge.open())
+            await self._open()
         except BaseException:
             self.bridge.close()
             raise
         return self
+
+    async def _open(self) -> None:
+        """Start what runs beside the calls."""
+        async with AsyncExitStack() as stack:
+            nursery = await stack.enter_async_context(trio.open_nursery())
+            stack.callback(nursery.cancel_scope.cancel)
+            failure = await self._begin(nursery)
+            if failure is None:
+                self._stack = stack.pop_all()
+        if failure is not None:
+            raise failure
+
+    async def _begin(self, nursery: trio.Nursery) -> CRIError | OSError | None:
+        """Open the event stream and claim the instance; return what failed: the nursery would put it into a group."""
+        try:
+            await nursery.start(self.hub.run)
+            await self.cleaner.claim()
+        except (CRIError, OSError) as error:
+            return error
+        return None
 
     async def __aexit__(self, *exc: object) -> None:
         """Close streams and threads, leave containers alone."""

@@ -219,6 +219,8 @@ class Container:
                 self._nursery = nursery
                 for begin in self._backlog:
                     begin(nursery)
+                if self.machine.boot_seconds:
+                    await trio.sleep(self.machine.boot_seconds)
                 code = await process.run(main)
                 self._nursery = None
                 self.machine.network.forget(self)

@@ -9,14 +9,15 @@ from attrs import frozen
 class Latencies:
     """Seconds a call takes.
 
-    `stop` passes before the signal is sent, `reap` between a process's end and the answer, `exec_end` the same for a
-    command.
+    `boot` passes between a start and the process's first step, `stop` before the signal is sent, `reap` between a
+    process's end and the answer, `exec_end` the same for a command.
     """
 
     run_sandbox: float = 0.0
     stop_sandbox: float = 0.0
     create: float = 0.0
     start: float = 0.0
+    boot: float = 0.0
     stop: float = 0.0
     reap: float = 0.0
     remove: float = 0.0
@@ -31,6 +32,7 @@ TYPICAL = Latencies(
     stop_sandbox=0.05,
     create=0.03,
     start=0.05,
+    boot=0.02,
     stop=0.005,
     reap=0.02,
     remove=0.02,

@@ -93,7 +93,7 @@ class Pods:
     async def stop_sandbox(self, sandbox: Sandbox) -> None:
         """Kill the containers that still run, wait for their ends, then end the sandbox."""
         for container in sandbox.containers:
-            container.signal(signals.SIGKILL, own=True)
+            container.signal(signals.SIGKILL, own=False)
         for container in tuple(sandbox.containers):
             if container.state is ContainerState.RUNNING:
                 await container.ended.wait()

@@ -92,7 +92,8 @@ class SimulatedRuntime:
         self._has_own_turns = turn is None
         host = Tree(Directory(), lambda: now().timestamp())
         hub = EventHub(self._faults.is_lost)
-        self.machine = Machine(now, turn or self._referee.turn, hub, host, oom_kills_group=oom_kills_group)
+        turns = turn or self._referee.turn
+        self.machine = Machine(now, turns, hub, host, oom_kills_group=oom_kills_group, boot_seconds=latencies.boot)
         self._images = ImageStore(images or {}, default_image, seed, self._faults)
         self._volumes = VolumeStore(host.now)
         commands = Commands(self._images, self._volumes, programs, exit_code_on_term)

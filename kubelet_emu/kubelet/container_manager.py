@@ -198,11 +198,12 @@ class ContainerManager:
                 await self._remove(status)
 
     async def _prune_init_containers(self, pod: Pod, observed: ObservedPod) -> None:
-        """Keep the newest instance of each init container (kubelet v1.36 pruneInitContainersBeforeStart)."""
+        """Keep the newest dead instance of each init container (kubelet v1.36 pruneInitContainersBeforeStart)."""
+        dead = {ContainerState.EXITED, ContainerState.UNKNOWN}
         for container in pod.spec.init_containers:
-            for status in observed.instances(container.name)[1:]:
-                if status.state in {ContainerState.EXITED, ContainerState.UNKNOWN}:
-                    await self._remove(status)
+            instances = [status for status in observed.instances(container.name) if status.state in dead]
+            for status in instances[1:]:
+                await self._remove(status)
 
     async def _remove(self, status: ContainerStatus, *, keep_logs: bool = False) -> str:
         await self.before_remove(status.id)

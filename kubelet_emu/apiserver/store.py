@@ -42,6 +42,7 @@ _NAME_ATTEMPTS = 8
 _MAX_GENERATED_BASE = 63 - 5
 
 
+BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 DEFAULT_SERVICE_ACCOUNT = "default"
 
 
@@ -355,12 +356,14 @@ class APIServer:
 
 
 def _admitted(pod: T) -> T:
-    """Give a new pod its phase and the namespace's service account (podStrategy, ServiceAccount admission).
+    """Give a new pod its phase, the namespace's service account and the priority of its class.
 
-    A mirror pod has no service account.
+    A mirror pod has no service account. Source: podStrategy.PrepareForCreate, ServiceAccount and Priority admission.
     """
     status, spec = pod.status, pod.spec  # type: ignore[attr-defined]
     if CONFIG_MIRROR_ANNOTATION not in pod.metadata.annotations and not spec.service_account_name:
         name = spec.service_account or DEFAULT_SERVICE_ACCOUNT
         spec = evolve(spec, service_account_name=name, service_account=name)
+    if spec.priority is None and spec.priority_class_name in BUILT_IN_PRIORITIES:
+        spec = evolve(spec, priority=BUILT_IN_PRIORITIES[spec.priority_class_name])
     return evolved(pod, spec=spec, status=evolve(status, phase=status.phase or "Pending"))

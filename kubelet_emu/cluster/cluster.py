@@ -12,7 +12,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 import trio
-from attrs import define, field
+from attrs import define, evolve, field
 
 from kubelet_emu.apiserver.store import APIServer
 from kubelet_emu.jobs.controller import JobController
@@ -25,7 +25,7 @@ from kubelet_emu.kubelet.scheduler import Scheduler
 from kubelet_emu.rules.observed import ObservedPod
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from structlog.typing import FilteringBoundLogger
 
@@ -96,7 +96,8 @@ class Cluster:
                 nursery.start_soon(self.timebase.referee)
             self.api.subscribe(APIJournal(self.emit, self.source_of))
             recorder = Recorder(emit=self.emit, timebase=self.timebase)
-            self.api.subscribe(Scheduler(api=self.api, node=self.node, recorder=recorder, now=self.timebase.now))
+            scheduler = Scheduler(api=self.api, node=lambda: self.node, recorder=recorder, now=self.timebase.now)
+            self.api.subscribe(scheduler)
             jobs = JobController(
                 api=self.api,
                 timebase=self.timebase,
@@ -128,6 +129,13 @@ class Cluster:
         )
         self._starts += 1
         await self._nursery.start(self._run_kubelet, self._kubelet)
+
+    def label_node(self, labels: Mapping[str, str | None]) -> None:
+        """Set labels of the node, or take away those that are None; the kubelet sees it at once."""
+        kept = {key: value for key, value in {**self.node.labels, **labels}.items() if value is not None}
+        self.node = evolve(self.node, labels=kept)
+        if self._kubelet is not None:
+            self._kubelet.node = self.node
 
     async def stop_kubelet(self) -> None:
         """Stop the kubelet and leave its containers running."""

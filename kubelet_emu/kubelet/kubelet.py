@@ -12,7 +12,7 @@ import random
 from typing import TYPE_CHECKING, Protocol
 
 import trio
-from attrs import Factory, define, field
+from attrs import Factory, define, evolve, field
 
 from kubelet_emu.api import reasons
 from kubelet_emu.api.meta import ObjectMeta
@@ -20,6 +20,7 @@ from kubelet_emu.api.v1 import Container, Pod, PodSpec
 from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.journal.records import ObjectRef, StopRecord
 from kubelet_emu.kubelet.assembly import assemble
+from kubelet_emu.kubelet.node_shutdown import NodeShutdown, configured_groups
 from kubelet_emu.kubelet.pod_worker import PodWorker, Termination, WorkerState
 from kubelet_emu.kubelet.run_journal import RunJournal
 from kubelet_emu.rules.admission import admit
@@ -74,7 +75,9 @@ class Kubelet:
     _workers: dict[str, PodWorker] = field(factory=dict, init=False)
     _untidy: trio.Event = field(factory=trio.Event, init=False)
     _tidied: trio.Event = field(factory=trio.Event, init=False)
+    _ended: trio.Event = field(factory=trio.Event, init=False)
     _services: NodeServices | None = field(default=None, init=False)
+    _shutdown: NodeShutdown | None = field(default=None, init=False)
 
     @property
     def services(self) -> NodeServices:
@@ -82,6 +85,13 @@ class Kubelet:
         if self._services is None:
             raise RuntimeError("the kubelet is not running")
         return self._services
+
+    @property
+    def shutdown(self) -> NodeShutdown:
+        """Return the manager of a node's shutdown; only while `run` runs."""
+        if self._shutdown is None:
+            raise RuntimeError("the kubelet is not running")
+        return self._shutdown
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Be a kubelet until cancelled; `started` is called once the runtime's events and the pods are watched.
@@ -91,6 +101,13 @@ class Kubelet:
         self.started_at = self.timebase.now()
         async with trio.open_nursery() as services:
             self._services = assemble(self, services)
+            self._shutdown = NodeShutdown(
+                groups=configured_groups(self.settings.configuration),
+                active_pods=self._active_pods,
+                terminate=self.terminate_pod,
+                ended=self._workers_ended,
+                nursery=services,
+            )
             await services.start(self._follow_runtime)
             services.start_soon(self.services.pleg.relist_loop)
             await self.services.pleg.newer_than("", 0)
@@ -125,7 +142,8 @@ class Kubelet:
         services = self.services
         rejection = None
         if pod.metadata.deletion_timestamp is None and pod.status.phase not in {"Succeeded", "Failed"}:
-            rejection = admit(pod, self.node.facts(), self._active_pods(), services.features)
+            facts = evolve(self.node.facts(), is_shutting_down=self.shutdown.is_shutting_down)
+            rejection = admit(pod, facts, self._active_pods(), services.features)
         if rejection is not None:
             services.recorder.event(pod, None, reasons.WARNING, rejection.reason, rejection.message)
             status = rejected_pod_status(
@@ -144,6 +162,13 @@ class Kubelet:
     async def _work(self, worker: PodWorker) -> None:
         await worker.run()
         self._untidy.set()
+        self._ended.set()
+        self._ended = trio.Event()
+
+    async def _workers_ended(self, uids: tuple[str, ...]) -> None:
+        """Wait until the workers of these pods are finished or gone."""
+        while any(uid in self._workers and self._workers[uid].state < WorkerState.FINISHED for uid in uids):
+            await self._ended.wait()
 
     def _update(self, worker: PodWorker, pod: Pod) -> None:
         old, worker.pod = worker.pod, pod

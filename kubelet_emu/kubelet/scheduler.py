@@ -35,7 +35,7 @@ class Scheduler:
     """Binds each new pod at once; `APIServer.subscribe` calls it."""
 
     api: APIServer
-    node: Node
+    node: Callable[[], Node]
     recorder: Recorder
     now: Callable[[], datetime]
 
@@ -49,11 +49,12 @@ class Scheduler:
 
     def _schedule(self, pod: Pod) -> None:
         namespace, name = pod.metadata.namespace or "", pod.metadata.name or ""
-        if any(self.node.labels.get(key) != value for key, value in pod.spec.node_selector.items()):
+        node = self.node()
+        if any(node.labels.get(key) != value for key, value in pod.spec.node_selector.items()):
             self._set_unschedulable(pod)
             return
-        bound = self.api.bind(namespace, name, self.node.name)
-        message = reasons.assigned(f"{namespace}/{name}", self.node.name)
+        bound = self.api.bind(namespace, name, node.name)
+        message = reasons.assigned(f"{namespace}/{name}", node.name)
         self.recorder.event(bound, None, reasons.NORMAL, reasons.SCHEDULED, message, source=SCHEDULER)
 
     def _set_unschedulable(self, pod: Pod) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from attrs import define, field, frozen
+from attrs import define, frozen
 
 from kubelet_emu.scenarios.sequences import Entry, Thread, ThreadKey, canonical, sequences
 
@@ -77,10 +77,11 @@ class _Recorded:
 
 @frozen
 class _Freedom:
-    """What the scenario says of its recordings."""
+    """What the scenario says of its recordings; `stops_by_time` is an end at a fixed time."""
 
     unordered: frozenset[frozenset[str]] = frozenset()
-    optional: frozenset[str] = field(factory=frozenset)
+    optional: frozenset[str] = frozenset()
+    stops_by_time: bool = False
 
     @classmethod
     def of(cls, unordered: Iterable[tuple[str, str]], only_in_one_run: Iterable[str]) -> _Freedom:

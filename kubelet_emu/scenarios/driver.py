@@ -5,6 +5,7 @@ Works on a cluster that runs already and on the trace that its journal writes. S
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Protocol
 
 import trio
@@ -74,18 +75,29 @@ class Driver:
     recording: Recording
     do: StepRunner
     _created_at: float = field(default=0.0, init=False)
+    _begun: int = field(default=0, init=False)
+
+    async def prepare(self) -> None:
+        """Do the first steps that are about the node and due at once: pods are to find it so."""
+        for step in itertools.takewhile(lambda step: step.at == 0 and step.action == "node", self.scenario.steps):
+            self._begin(step)
+            await self.do(step)
+
+    def _begin(self, step: Step) -> None:
+        self._begun += 1
+        self.cluster.emit(StepRecord(n=self._begun, what=step.action))
 
     async def run(self) -> bool:
-        """Do every step and wait for the end; False when the time-out came first.
+        """Do every step that is left and wait for the end; False when the time-out came first.
 
         The objects must have been created just now. Cancellation stops where it is.
         """
         self._created_at = trio.current_time()
         in_time = False
         with trio.move_on_at(self._created_at + self.scenario.timeout_seconds):
-            for n, step in enumerate(self.scenario.steps, 1):
+            for step in self.scenario.steps[self._begun :]:
                 await self._wait_for_step(step)
-                self.cluster.emit(StepRecord(n=n, what=step.action))
+                self._begin(step)
                 await self._sleep_until(trio.current_time() + REQUEST_SECONDS)
                 await self.do(step)
             await self._wait_for_end(self.scenario.end)

@@ -52,6 +52,8 @@ def read_needs(scenario: Scenario) -> Needs:
             fields.append(f"{name.removeprefix('kubelet.')}={value}")
         elif need not in DRIVER_NEEDS:
             places.append(CGROUP_V2 if need == "cgroup v2" else need)
+    if "node-shutdown" in scenario.needs and not any(field.startswith("shutdown") for field in fields):
+        fields += ["shutdownGracePeriod=20s", "shutdownGracePeriodCriticalPods=10s"]
     configuration = _configuration(fields)
     features = FeatureGates({**configuration.feature_gates.overrides, **gates})
     return Needs(configuration=evolve(configuration, feature_gates=features), features=features, places=tuple(places))

@@ -122,6 +122,7 @@ async def _drive(scenario: Scenario, cluster: Cluster, recording: Recording) -> 
     loaded = load_text(scenario.manifest, file=scenario.manifest_file, letters_are_text=True)
     if loaded.has_errors:
         raise StepError("; ".join(f"{p.file}:{p.line}: {p.path}: {p.text}" for p in loaded.problems))
+    await driver.prepare()
     for item in loaded.objects:
         create(item.object)
     in_time = await driver.run()

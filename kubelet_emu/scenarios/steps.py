@@ -63,6 +63,8 @@ class Steps:
                 await self._exec(given)
             case "runtime":
                 await self._runtime(given)
+            case "node":
+                self._node(given)
             case "sh":
                 await trio.run_process(["sh", "-c", str(given["command"])], cwd=self.folder, stdout=subprocess.DEVNULL)
             case action:
@@ -185,6 +187,18 @@ class Steps:
         status = await self._container(given)
         command = cast("list[str]", given["command"])
         await self.cluster.runtime.exec_sync(status.id, tuple(command))
+
+    def _node(self, given: Mapping[str, object]) -> None:
+        """Label the node, or begin or cancel its shutdown."""
+        if "label" in given:
+            labels = cast("Mapping[str, str | None]", given["label"])
+            self.cluster.label_node({key: None if value is None else str(value) for key, value in labels.items()})
+        elif given.get("shutdown") is True:
+            self.cluster.kubelet.shutdown.begin()
+        elif given.get("shutdown") is False:
+            self.cluster.kubelet.shutdown.cancel()
+        else:
+            raise StepError(f"node: {dict(given)}: expected label, or shutdown: true or false")
 
     async def _runtime(self, given: Mapping[str, object]) -> None:
         observed = await self._observed(self._pod({}))

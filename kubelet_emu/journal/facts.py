@@ -17,6 +17,7 @@ from kubelet_emu.journal.records import (
     EffectRecord,
     EventRecord,
     JobRecord,
+    LogRecord,
     ManifestRecord,
     ProbeRecord,
     RunRecord,
@@ -170,6 +171,8 @@ class Facts:
                 self._run(record, entry.at).startup_ok_at = entry.at
             case EffectRecord(seconds=float() | int()):
                 _see_hook(self._run(record, entry.at), record)
+            case LogRecord():
+                _see_line(self._run(record, entry.at), entry.at)
             case EventRecord(type="Warning"):
                 self.warnings.append(record)
             case JobRecord():
@@ -182,7 +185,7 @@ class Facts:
             self.pods[ref.uid] = PodFacts(ref=ref, created_at=at)
         return self.pods[ref.uid]
 
-    def _run(self, record: RunRecord | StopRecord | ProbeRecord | EffectRecord, at: datetime) -> RunFacts:
+    def _run(self, record: RunRecord | StopRecord | ProbeRecord | EffectRecord | LogRecord, at: datetime) -> RunFacts:
         if record.container in {"POD", ""}:
             return RunFacts(run=record.run)  # the sandbox's own process is nobody's run
         return self._pod(record.ref, at).container(record.container).run(record.run)
@@ -230,6 +233,12 @@ def _see_stop(run: RunFacts, record: StopRecord, at: datetime) -> None:
         run.killed_at = run.killed_at or at
     elif record.what == "signal":
         run.signalled_at = run.signalled_at or at
+
+
+def _see_line(run: RunFacts, at: datetime) -> None:
+    """Take a run that writes as started, also where its own record comes later."""
+    if run.started_at is None:
+        run.started_at = at
 
 
 def _see_hook(run: RunFacts, record: EffectRecord) -> None:

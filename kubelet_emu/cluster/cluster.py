@@ -22,6 +22,7 @@ from kubelet_emu.kubelet.kubelet import Kubelet
 from kubelet_emu.kubelet.recorder import Recorder
 from kubelet_emu.kubelet.run_journal import RunJournal
 from kubelet_emu.kubelet.scheduler import Scheduler
+from kubelet_emu.kubelet.static_pods import StaticPodFolder
 from kubelet_emu.rules.observed import ObservedPod
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Cluster:
     api: APIServer = field(init=False)
     _runs: RunJournal = field(init=False)
     logs: LogFollower = field(init=False)
+    static_folder: StaticPodFolder = field(factory=StaticPodFolder, init=False)
     _nursery: trio.Nursery | None = field(default=None, init=False)
     _kubelet: Kubelet | None = field(default=None, init=False)
     _kubelet_scope: trio.CancelScope | None = field(default=None, init=False)
@@ -125,6 +127,7 @@ class Cluster:
             logs=self.logs,
             log=self.log,
             is_restarted=self._starts > 0,
+            static_folder=self.static_folder,
             runs=self._runs,
         )
         self._starts += 1

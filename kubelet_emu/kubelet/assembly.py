@@ -115,6 +115,7 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
         volumes=volumes,
         host_ips=lambda: kubelet.node.host_ips,
         log=kubelet.log,
+        reconcile_mirror=kubelet.static_pods.reconcile_mirror,
     )
 
 

@@ -23,7 +23,10 @@ from kubelet_emu.kubelet.assembly import assemble
 from kubelet_emu.kubelet.node_shutdown import NodeShutdown, configured_groups
 from kubelet_emu.kubelet.pod_worker import PodWorker, Termination, WorkerState
 from kubelet_emu.kubelet.run_journal import RunJournal
+from kubelet_emu.kubelet.static_pods import StaticPodFolder, StaticPods
+from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.admission import admit
+from kubelet_emu.rules.static_pods import is_mirror_pod
 from kubelet_emu.rules.statuses import rejected_pod_status
 from runtime.api import RuntimeEventType
 
@@ -70,6 +73,8 @@ class Kubelet:
     logs: LogFollowing
     log: FilteringBoundLogger
     is_restarted: bool = False
+    static_folder: StaticPodFolder = field(factory=StaticPodFolder)
+    static_pods: StaticPods = field(init=False)
     runs: RunJournal = field(default=Factory(lambda self: RunJournal(self.emit), takes_self=True))
     started_at: datetime = field(init=False)
     _workers: dict[str, PodWorker] = field(factory=dict, init=False)
@@ -78,6 +83,17 @@ class Kubelet:
     _ended: trio.Event = field(factory=trio.Event, init=False)
     _services: NodeServices | None = field(default=None, init=False)
     _shutdown: NodeShutdown | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Make what reads the folder of static pods."""
+        self.static_pods = StaticPods(
+            folder=self.static_folder,
+            api=self.api,
+            node_name=lambda: self.node.name,
+            now=self.timebase.now,
+            log=self.log,
+            refuses_references=self.settings.features.enabled("PreventStaticPodAPIReferences"),
+        )
 
     @property
     def services(self) -> NodeServices:
@@ -114,6 +130,8 @@ class Kubelet:
             services.start_soon(self._housekeeping)
             services.start_soon(self._collect_garbage)
             async with trio.open_nursery() as pods:
+                self._read_static_pods(pods)
+                services.start_soon(self._watch_static_pods, pods)
                 await self._watch_pods(pods, task_status)
 
     # -- pods
@@ -129,6 +147,10 @@ class Kubelet:
         if not isinstance(pod, Pod) or pod.spec.node_name != self.node.name:
             return
         worker = self._workers.get(pod.metadata.uid or "")
+        if is_mirror_pod(pod):
+            if worker is not None and worker.is_static and pod.metadata.deletion_timestamp is not None:
+                worker.wake()
+            return
         if event.type is WatchEventType.DELETED:
             self._on_removed(worker)
         elif worker is None:
@@ -136,7 +158,7 @@ class Kubelet:
         else:
             self._update(worker, pod)
 
-    def _add(self, pod: Pod, pods: trio.Nursery) -> None:
+    def _add(self, pod: Pod, pods: trio.Nursery, *, is_static: bool = False) -> None:
         """Admit a new pod and give it a worker (kubelet v1.36 HandlePodAdditions)."""
         uid = pod.metadata.uid or ""
         services = self.services
@@ -153,7 +175,7 @@ class Kubelet:
             services.statuses.set_pod_status(pod, status)
             return
         services.probes.set_initial(pod, pod.status, self.started_at)
-        worker = PodWorker(services=services, pod=pod, rng=self._random("worker", pod))
+        worker = PodWorker(services=services, pod=pod, rng=self._random("worker", pod), is_static=is_static)
         self._workers[uid] = worker
         if pod.metadata.deletion_timestamp is not None:
             worker.terminate(Termination(why="deleted"))
@@ -183,6 +205,42 @@ class Kubelet:
         if worker is not None and worker.state is WorkerState.SYNC:
             worker.terminate(Termination(why="removed"))
         self._untidy.set()
+
+    async def _watch_static_pods(self, pods: trio.Nursery) -> None:
+        """Follow the folder of static pods until cancelled."""
+        while True:
+            await self.static_folder.changed.wait()
+            self._read_static_pods(pods)
+
+    def _read_static_pods(self, pods: trio.Nursery) -> None:
+        """End the workers whose files are gone and start those of new ones (kubelet v1.36 config file source)."""
+        new = self.static_pods.read()
+        for uid, worker in self._workers.items():
+            if worker.is_static and uid not in self.static_pods.wanted and worker.state is WorkerState.SYNC:
+                worker.terminate(Termination(why="removed"))
+        for pod in new:
+            pods.start_soon(self._start_static, pod, pods)
+
+    async def _start_static(self, pod: Pod, pods: trio.Nursery) -> None:
+        """Give a static pod its worker as soon as its name is free, looked for every 10 to 15 s.
+
+        A pod whose file came back while it was being ended starts again once that is over.
+        """
+        uid, rng, timing = pod.metadata.uid or "", self._random("static", pod), self.settings.timing
+        if uid in self._workers:
+            await self._workers_ended((uid,))
+            await self._tidied.wait()
+            if uid in self._workers:
+                self._forget(uid)
+        while uid in self.static_pods.wanted:
+            if self.static_pods.may_start(pod, self._unfinished()):
+                self._add(pod, pods, is_static=True)
+                return
+            await trio.sleep(timing.wait(timing.error_retry_seconds, rng))
+            await self.timebase.turn(Lane.WORKER, uid)
+
+    def _unfinished(self) -> tuple[Pod, ...]:
+        return tuple(w.pod for w in self._workers.values() if w.is_static and w.state < WorkerState.FINISHED)
 
     def _active_pods(self) -> tuple[Pod, ...]:
         return tuple(w.pod for w in self._workers.values() if w.state < WorkerState.TERMINATED)
@@ -256,6 +314,7 @@ class Kubelet:
                 await self._untidy.wait()
             self._untidy = trio.Event()
             services = self.services
+            self.static_pods.delete_orphaned_mirrors(self._unfinished())
             async with trio.open_nursery() as nursery:
                 for observed in services.pleg.known():
                     if self._is_removed(observed.uid):
@@ -269,6 +328,8 @@ class Kubelet:
     def _is_removed(self, uid: str) -> bool:
         """Tell whether the API has the pod no more and no worker needs what it left."""
         worker = self._workers.get(uid)
+        if uid in self.static_pods.wanted:
+            return False
         return self.api.get_by_uid("Pod", uid) is None and (worker is None or worker.state is WorkerState.FINISHED)
 
     def _has_left(self, uid: str) -> bool:

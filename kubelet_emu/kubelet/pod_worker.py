@@ -175,6 +175,8 @@ class PodWorker:
             self._record("terminal", None, ())
             self._last_look = services.pleg.last_look()
             return True, 0.0
+        if self.is_static and services.reconcile_mirror(pod) and self._steps > 1:
+            self._publish(pod, status)
         if not await self._mounted(pod):
             self._last_look = services.pleg.last_look()
             return False, timing.wait(timing.error_retry_seconds, self.rng)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
+    from kubelet_emu.api.v1 import Pod
     from kubelet_emu.apiserver.store import APIServer
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.journal.records import Record
@@ -45,3 +46,4 @@ class NodeServices:
     volumes: VolumeManager
     host_ips: Callable[[], tuple[str, ...]]
     log: FilteringBoundLogger
+    reconcile_mirror: Callable[[Pod], bool]

@@ -135,6 +135,8 @@ async def _clean_up(cluster: Cluster) -> None:
     with trio.move_on_after(CLEAN_UP_SECONDS):
         if not cluster.has_kubelet:
             await cluster.start_kubelet()
+        for name in tuple(cluster.static_folder.files):
+            cluster.static_folder.remove(name)
         for job in cluster.api.list("Job"):
             cluster.api.delete("Job", job.metadata.namespace or "", job.metadata.name or "")
         for pod in cluster.api.list("Pod"):

@@ -12,6 +12,7 @@ from kubelet_emu.api.codec import decode_mapping
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.apiserver.errors import NotFoundError
 from kubelet_emu.journal.records import RequestRecord
+from kubelet_emu.manifests import load_text
 from runtime.api import CRIError
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class Steps:
                 await self._runtime(given)
             case "node":
                 self._node(given)
+            case "static":
+                self._static(given)
             case "sh":
                 await trio.run_process(["sh", "-c", str(given["command"])], cwd=self.folder, stdout=subprocess.DEVNULL)
             case action:
@@ -199,6 +202,25 @@ class Steps:
             self.cluster.kubelet.shutdown.cancel()
         else:
             raise StepError(f"node: {dict(given)}: expected label, or shutdown: true or false")
+
+    def _static(self, given: Mapping[str, object]) -> None:
+        """Write a file of the scenario into the folder of static pods, or remove the one of a pod's name."""
+        folder = self.cluster.static_folder
+        if "remove" in given:
+            name = f"{given['remove']}.yaml"
+            if name not in folder.files:
+                raise StepError(f"static: no pod {given['remove']!r} was written")
+            folder.remove(name)
+            return
+        path = self.folder / str(given.get("write", ""))
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise StepError(f"static: {path}: {error.strerror}") from error
+        loaded = load_text(text, file=str(path), letters_are_text=True)
+        if loaded.has_errors or len(loaded.objects) != 1:
+            raise StepError(f"static: {path} is not the manifest of one pod")
+        folder.write(f"{loaded.objects[0].object.metadata.name}.yaml", text)
 
     async def _runtime(self, given: Mapping[str, object]) -> None:
         observed = await self._observed(self._pod({}))

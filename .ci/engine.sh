@@ -65,7 +65,26 @@ install_packages() {
     trap - EXIT
 }
 
+is_running() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$2" ]; }
+
+# An engine that is just ending is waited for; the pid files of one that was killed are taken away, since their numbers
+# may belong to somebody else by now.
+settle_old_engine() {
+    waited=0
+    for entry in docker.pid:dockerd docker/containerd/containerd.pid:containerd; do
+        file=/var/run/${entry%%:*} name=${entry##*:}
+        [ -e "$file" ] || continue
+        old=$(cat "$file")
+        while [ "$name" = dockerd ] && is_running "$old" dockerd && [ "$waited" -lt "$WAIT_SECONDS" ]; do
+            sleep 1
+            waited=$((waited + 1))
+        done
+        is_running "$old" "$name" || rm -f "$file"
+    done
+}
+
 start_engine() {
+    settle_old_engine
     mkdir -p "$STATE"
     chmod 700 "$STATE"
     setsid dockerd >"$STATE/dockerd.log" 2>&1 </dev/null &

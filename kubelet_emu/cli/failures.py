@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from kubelet_emu.apiserver.errors import AlreadyExistsError
 from kubelet_emu.cli.exit_status import BAD_INPUT, FAILED, INTERRUPTED, NO_ENGINE
 from runtime.api import CRIError, RuntimeUnavailableError
 
@@ -27,6 +28,9 @@ class SpinError(Exception):
     """Virtual time stands still: a task goes on without ever waiting."""
 
 
+EXPECTED = InputError | CRIError | KeyboardInterrupt | SpinError | AlreadyExistsError
+
+
 @frozen
 class Failure:
     """What to print and how to exit."""
@@ -40,14 +44,14 @@ def explain(error: BaseException) -> Failure:
     leaves = tuple(_leaves(error))
     if all(isinstance(leaf, KeyboardInterrupt) for leaf in leaves):
         return Failure(INTERRUPTED, "interrupted")
-    bugs = [leaf for leaf in leaves if not isinstance(leaf, InputError | CRIError | KeyboardInterrupt | SpinError)]
+    bugs = [leaf for leaf in leaves if not isinstance(leaf, EXPECTED)]
     if bugs:
         return Failure(FAILED, "\n".join([*(_traceback(bug) for bug in bugs), REPORT_AT]))
     expected = next(leaf for leaf in leaves if not isinstance(leaf, KeyboardInterrupt))
     if isinstance(expected, RuntimeUnavailableError):
         hint = "is an engine running? `make engine` of the project's checkout sets one up"
         return Failure(NO_ENGINE, f"error: no container engine: {expected}\n{hint}")
-    status = BAD_INPUT if isinstance(expected, InputError) else FAILED
+    status = BAD_INPUT if isinstance(expected, InputError | AlreadyExistsError) else FAILED
     return Failure(status, "\n".join([f"error: {expected}", *getattr(expected, "__notes__", [])]))
 
 

@@ -97,5 +97,4 @@ def test_pulls_are_bounded_and_the_bound_is_used(
     assert outcome.status == 0, outcome.err
     assert warning in outcome.err
     spent = seconds_by_number(slow_registry)
-    assert max(spent) == at_once
-    assert spent[at_once] > 0.7 * sum(spent.values()), spent
+    assert max(spent) == at_once, "the bound is reached and never passed"

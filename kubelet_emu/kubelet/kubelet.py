@@ -78,6 +78,7 @@ class Kubelet:
     runs: RunJournal = field(default=Factory(lambda self: RunJournal(self.emit), takes_self=True))
     started_at: datetime = field(init=False)
     _workers: dict[str, PodWorker] = field(factory=dict, init=False)
+    _rejected: set[str] = field(factory=set, init=False)
     _untidy: trio.Event = field(factory=trio.Event, init=False)
     _tidied: trio.Event = field(factory=trio.Event, init=False)
     _ended: trio.Event = field(factory=trio.Event, init=False)
@@ -152,7 +153,10 @@ class Kubelet:
                 worker.wake()
             return
         if event.type is WatchEventType.DELETED:
+            self._rejected.discard(pod.metadata.uid or "")
             self._on_removed(worker)
+        elif pod.metadata.uid in self._rejected and pod.metadata.deletion_timestamp is None:
+            return  # never admitted again, and nothing of it runs
         elif worker is None:
             self._add(pod, pods)
         else:
@@ -167,6 +171,7 @@ class Kubelet:
             facts = evolve(self.node.facts(), is_shutting_down=self.shutdown.is_shutting_down)
             rejection = admit(pod, facts, self._active_pods(), services.features)
         if rejection is not None:
+            self._rejected.add(uid)
             services.recorder.event(pod, None, reasons.WARNING, rejection.reason, rejection.message)
             status = rejected_pod_status(
                 pod, rejection.reason, rejection.message, self.timebase.now(), services.features
@@ -230,8 +235,8 @@ class Kubelet:
         if uid in self._workers:
             await self._workers_ended((uid,))
             await self._tidied.wait()
-            if uid in self._workers:
-                self._forget(uid)
+            self._workers.pop(uid, None)
+            self.services.statuses.forget(uid)
         while uid in self.static_pods.wanted:
             if self.static_pods.may_start(pod, self._unfinished()):
                 self._add(pod, pods, is_static=True)

@@ -18,6 +18,7 @@ from kubelet_emu.api.labels import parse_container_labels
 from kubelet_emu.journal.records import ObjectRef, ObservedRecord
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.observed import ObservedPod
+from kubelet_emu.rules.pleg import diff, wakes_worker
 from runtime.api import ContainerState, CRIError, NotFoundError, PodSandboxState
 
 if TYPE_CHECKING:
@@ -222,8 +223,10 @@ class PLEG:
         self._cache[uid] = entry
         self._forget_removed(old.observed if old else None, entry.observed)
         if old is not None or entry.observed.sandboxes:
-            self._record(old.observed if old else None, entry.observed)
-            self.on_change(uid)
+            before = old.observed if old else None
+            self._record(before, entry.observed)
+            if any(wakes_worker(event) for event in diff(before, entry.observed)):
+                self.on_change(uid)
 
     def _forget_removed(self, old: ObservedPod | None, new: ObservedPod) -> None:
         if old is None:

@@ -276,7 +276,7 @@ class PodWorker:
         self._publish(pod, self._final_status(pod, observed))
         await self.services.volumes.unmount(pod)
         self._record("terminated", None, ())
-        self.services.statuses.terminate_pod(self.pod, known)
+        self.services.statuses.terminate_pod(self.pod, known, is_static=self.is_static, has_mirror=self._has_mirror)
 
     def _final_status(self, pod: Pod, observed: ObservedPod) -> PodStatus:
         return self._generate_status(self._input(pod, observed), pod_is_terminal=True)
@@ -306,8 +306,13 @@ class PodWorker:
             is_static=self.is_static,
         )
 
+    @property
+    def _has_mirror(self) -> bool:
+        """Tell whether what the API has under the pod's name is the pod, or stands for it."""
+        return not (self.is_static and self._termination is not None and self._termination.why == "removed")
+
     def _publish(self, pod: Pod, status: PodStatus) -> None:
-        self.services.statuses.set_pod_status(pod, status)
+        self.services.statuses.set_pod_status(pod, status, has_mirror=self._has_mirror)
         self.services.probes.status_seen(pod, status)
 
     def _remember(self, results: tuple[SyncResult, ...]) -> None:

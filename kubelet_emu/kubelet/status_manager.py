@@ -46,9 +46,12 @@ class StatusManager:
         """Return the latest status by uid, None before the first."""
         return self._statuses.get(uid)
 
-    def set_pod_status(self, pod: Pod, status: PodStatus) -> None:
-        """Keep a status and publish it (SetPodStatus)."""
-        self._keep(pod, status)
+    def set_pod_status(self, pod: Pod, status: PodStatus, *, has_mirror: bool = True) -> None:
+        """Keep a status and publish it (SetPodStatus).
+
+        Without `has_mirror` the pod is a static one that is wanted no more: its name in the API may be another's.
+        """
+        self._keep(pod, status, publish=has_mirror)
 
     def set_ready_to_start_containers(self, pod: Pod) -> None:
         """Say that the pod has its sandbox (kubelet v1.36 OnPodSandboxReady)."""
@@ -72,14 +75,15 @@ class StatusManager:
         """Say that nothing of the pod can be running any more: its terminal phase may go out."""
         self._stopped.add(uid)
 
-    def terminate_pod(self, pod: Pod, known: PodStatus) -> None:
+    def terminate_pod(self, pod: Pod, known: PodStatus, *, is_static: bool = False, has_mirror: bool = True) -> None:
         """Write the last status; a pod that was deleted leaves the API then (TerminatePod, syncPod).
 
         `known` is what the API said of the pod when its end was asked for.
         """
         uid = pod.metadata.uid or ""
         self._stopped.add(uid)
-        self._keep(pod, statuses.terminate_pod_status(pod, self.get(pod), known=known))
+        last = statuses.terminate_pod_status(pod, self.get(pod), known=known, is_static=is_static)
+        self._keep(pod, last, publish=has_mirror)
         current = self.api.get_by_uid("Pod", uid)
         if current is None or current.metadata.deletion_timestamp is None:
             return
@@ -89,7 +93,7 @@ class StatusManager:
         except (NotFoundError, ConflictError):
             return
 
-    def _keep(self, pod: Pod, status: PodStatus) -> None:
+    def _keep(self, pod: Pod, status: PodStatus, *, publish: bool = True) -> None:
         """Take a status over, unless it takes an illegal step, and publish it (updateStatusInternal, syncPod)."""
         uid = pod.metadata.uid or ""
         refusal = check_container_state_transition(self.get(pod), status, pod, self.features)
@@ -98,7 +102,7 @@ class StatusManager:
             return
         self._statuses[uid] = status
         current = self.api.get_by_uid("Pod", uid)
-        if current is None:
+        if current is None or not publish:
             return
         could_run = uid not in self._stopped
         merged = merge_for_api(current, current.status, status, could_have_running_containers=could_run, now=self.now())

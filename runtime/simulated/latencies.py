@@ -32,12 +32,12 @@ TYPICAL = Latencies(
     stop_sandbox=0.05,
     create=0.03,
     start=0.05,
-    boot=0.02,
+    boot=0.005,
     stop=0.005,
     reap=0.02,
     remove=0.02,
     exec=0.04,
     exec_end=0.005,
-    dial=0.002,
+    dial=0.01,
 )
 """What containerd takes on a node at rest; with it, what follows from something happens after it."""

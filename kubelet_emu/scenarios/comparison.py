@@ -15,8 +15,9 @@ from attrs import define, frozen
 from kubelet_emu.scenarios.sequences import Entry, Thread, ThreadKey, canonical, sequences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from kubelet_emu.scenarios.scenario_file import Scenario
     from kubelet_emu.scenarios.trace import RawRecord
 
 SHORT_SECONDS = 1.0
@@ -84,20 +85,20 @@ class _Freedom:
     stops_by_time: bool = False
 
     @classmethod
-    def of(cls, unordered: Iterable[tuple[str, str]], only_in_one_run: Iterable[str]) -> _Freedom:
-        pairs = frozenset(frozenset(map(canonical, pair)) for pair in unordered)
-        return cls(pairs, frozenset(canonical(text.partition(": ")[2]) for text in only_in_one_run))
+    def of(cls, scenario: Scenario) -> _Freedom:
+        pairs = frozenset(frozenset(map(canonical, pair)) for pair in scenario.unordered)
+        optional = frozenset(canonical(text.partition(": ")[2]) for text in scenario.only_in_one_run)
+        return cls(pairs, optional, scenario.end.seconds is not None)
 
 
 def compare(
     ours: Sequence[RawRecord],
     recordings: Sequence[Sequence[RawRecord]],
-    unordered: Iterable[tuple[str, str]] = (),
-    only_in_one_run: Iterable[str] = (),
+    scenario: Scenario,
 ) -> Comparison:
     """Return how a trace differs from one or two recordings of the same scenario."""
     mine, others = _Recorded.of(ours), [_Recorded.of(records) for records in recordings]
-    freedom = _Freedom.of(unordered, only_in_one_run)
+    freedom = _Freedom.of(scenario)
     keys = sorted({key for recorded in (mine, *others) for key in recorded.threads})
     moments = sum(len(others[0].entries(key)) for key in keys)
     found = [_compare_thread(key, mine, others, freedom) for key in keys]
@@ -117,20 +118,28 @@ def _align(key: ThreadKey, mine: _Recorded, other: _Recorded, freedom: _Freedom)
     """Compare two chains of states, in which what lasts less than a second may be missing on either side."""
     theirs, here = other.entries(key), mine.entries(key)
     matcher = difflib.SequenceMatcher(None, [e.text for e in theirs], [e.text for e in here], autojunk=False)
-    missing: list[str] = []
-    extra: list[str] = []
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        if tag != "equal":
-            missing += [theirs[i].name for i in range(i1, i2) if _counts(theirs, i, other.ends_at, freedom)]
-            extra += [here[j].name for j in range(j1, j2) if _counts(here, j, mine.ends_at, freedom)]
+    blocks = [block for block in matcher.get_matching_blocks() if block.size]
+    in_theirs = {block.a + n for block in blocks for n in range(block.size)}
+    in_mine = {block.b + n for block in blocks for n in range(block.size)}
+    missing = _unmatched(theirs, in_theirs, other.ends_at, freedom)
+    extra = _unmatched(here, in_mine, mine.ends_at, freedom)
     return _difference(key, missing, extra, [])
 
 
-def _counts(chain: Sequence[Entry], i: int, ends_at: float, freedom: _Freedom) -> bool:
-    """Tell whether a state of a chain must be on both sides."""
-    until = chain[i + 1].at if i + 1 < len(chain) else ends_at
-    is_short = until - chain[i].at < SHORT_SECONDS
-    return not is_short and chain[i].at < ends_at - TAIL_SECONDS and chain[i].name not in freedom.optional
+def _unmatched(chain: Sequence[Entry], matched: set[int], ends_at: float, freedom: _Freedom) -> list[str]:
+    """Return the names of the states that only this chain has and that last; one that only goes on is none."""
+    last = max(matched, default=-1)
+    found = []
+    before = ""
+    for i, entry in enumerate(chain):
+        until = chain[i + 1].at if i + 1 < len(chain) else ends_at
+        lasts = until - entry.at >= SHORT_SECONDS and entry.at < ends_at - TAIL_SECONDS
+        if i not in matched and (not lasts or entry.name in freedom.optional):
+            continue
+        if i not in matched and entry.text != before and not (freedom.stops_by_time and i > last):
+            found.append(entry.name)
+        before = entry.text
+    return found
 
 
 def _order(key: ThreadKey, mine: _Recorded, others: Sequence[_Recorded], freedom: _Freedom) -> Difference | None:
@@ -142,6 +151,10 @@ def _order(key: ThreadKey, mine: _Recorded, others: Sequence[_Recorded], freedom
     first_end = min(other.ends_at for other in others)
     missing = [e.name for e in common if e.name not in here and _must_be(e, first_end, freedom)]
     extra = [e.name for e in mine.entries(key) if e.name not in known and _must_be(e, mine.ends_at, freedom)]
+    if freedom.stops_by_time:
+        steady = [e.name for e in mine.entries(key) if e.name in known and _must_be(e, mine.ends_at, freedom)]
+        last = max((here[name] for name in steady), default=-1)
+        extra = [name for name in extra if here[name] < last]
     swapped = [
         (a.name, b.name)
         for i, a in enumerate(common)

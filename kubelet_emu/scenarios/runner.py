@@ -125,8 +125,11 @@ async def _drive(scenario: Scenario, cluster: Cluster, recording: Recording) -> 
     await driver.prepare()
     for item in loaded.objects:
         create(item.object)
-    in_time = await driver.run()
-    driver.end(in_time=in_time)
+    in_time = False
+    try:
+        in_time = await driver.run()
+    finally:
+        driver.end(in_time=in_time)
     return in_time
 
 

@@ -84,7 +84,10 @@ class End:
 
 @frozen(kw_only=True)
 class Scenario:
-    """One scenario. `manifest` is the text of its manifests, `folder` where its other files are."""
+    """One scenario. `manifest` is the text of its manifests, `folder` where its other files are.
+
+    `expect_lines` are the lines of the expectations in the file.
+    """
 
     name: str
     path: Path
@@ -97,6 +100,7 @@ class Scenario:
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     linger_seconds: float = 0.0
     expect: tuple[str, ...] = ()
+    expect_lines: tuple[int, ...] = ()
     unordered: tuple[tuple[str, str], ...] = ()
     only_in_one_run: tuple[str, ...] = ()
     manifest: str = ""
@@ -167,7 +171,8 @@ class _Reader:
             end=self._end(raw.get("end")),
             timeout_seconds=self._number(raw.get("timeout", DEFAULT_TIMEOUT_SECONDS), "timeout"),
             linger_seconds=self._number(raw.get("linger", 0), "linger"),
-            expect=self._expectations(raw.get("expect")),
+            expect=(expectations := self._expectations(raw.get("expect"))),
+            expect_lines=tuple(self.document.positions.find(f"expect[{i}]")[0] for i in range(len(expectations))),
             unordered=tuple(
                 self._pair(pair, f"unordered[{i}]")
                 for i, pair in enumerate(self._list(raw.get("unordered"), "unordered"))

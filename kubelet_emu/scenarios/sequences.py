@@ -28,19 +28,13 @@ _RUNTIMES_OWN = (
     (re.compile(r'(Failed to pull image "[^"]*").*'), r"\1"),
     (re.compile(r"(Error: )(failed to|Error response|context deadline|OCI).*"), r"\1*"),
     (re.compile(r"(probe (?:failed|errored)).*"), r"\1"),
-    (re.compile(r"-[0-9a-f]{4}/"), "-*/"),
+    (re.compile(r"( in (?:Secret|ConfigMap) )[^ /]+/"), r"\1*/"),
 )
 _RUN_WORDS = {"start": "started", "started": "started", "exit": "exited", "exited": "exited"}
-_SIGNALS = {
-    "hangup": "SIGHUP",
-    "interrupt": "SIGINT",
-    "killed": "SIGKILL",
-    "quit": "SIGQUIT",
-    "terminated": "SIGTERM",
-    "user defined signal 1": "SIGUSR1",
-    "user defined signal 2": "SIGUSR2",
-}
+_SIGNALS = {"killed": "SIGKILL", "terminated": "SIGTERM"}
 _NOT_THE_KUBELETS = frozenset({"TaintManagerEviction"})
+_TOKEN_VOLUME = "kube-api-access"  # noqa: S105 - a volume's name
+_SEEN_SIGNALS = frozenset({"SIGTERM", "SIGKILL"})
 
 
 class Thread(enum.Enum):
@@ -142,15 +136,19 @@ class _Reader:
         self._add(ThreadKey(pod, Thread.RUNS), Entry(text=text, at=time_of(record), container=container, kind=word))
 
     def _signal(self, pod: int, record: RawRecord) -> None:
-        container, signal = str(record["container"]), str(record["signal"])
-        if container == SANDBOX:
+        """Add a signal; the recordings have no others than TERM and KILL."""
+        container, signal = str(record["container"]), _SIGNALS.get(str(record["signal"]), str(record["signal"]))
+        if container == SANDBOX or signal not in _SEEN_SIGNALS:
             return
-        text = f"{container}#{self._starts.get((pod, container), 1)} signal {_SIGNALS.get(signal, signal)}"
+        text = f"{container}#{self._starts.get((pod, container), 1)} signal {signal}"
         self._add(ThreadKey(pod, Thread.RUNS), Entry(text=text, at=time_of(record), container=container, kind="signal"))
 
     def _event(self, pod: int, record: RawRecord) -> None:
+        """Add an event, unless it is of the volume that a cluster gives each pod for its API token."""
         reason, container = str(record["reason"]), str(record.get("container") or "pod")
         message = ""
+        if _TOKEN_VOLUME in str(record.get("message")):
+            return
         if reason in _TOLD_BY_MESSAGE:
             message = _VOLATILE.sub("*", str(record.get("message") or ""))[:_MESSAGE_LENGTH]
         text = f"event({reason}) {container} {message}".strip()
@@ -159,7 +157,8 @@ class _Reader:
     def _status(self, pod: int, record: RawRecord) -> None:
         at = time_of(record)
         for name, status in containers_of(record).items():
-            flags = f"ready={status['ready']} started={status['started']} restarts={status['restartCount']}"
+            started = bool(status["started"])
+            flags = f"ready={status['ready']} started={started} restarts={status['restartCount']}"
             text = f"{name} {status['state']} {flags}"
             self._changed(ThreadKey(pod, Thread.STATES, name), Entry(text=text, at=at, container=name))
         conditions = ",".join(f"{key}={value}" for key, value in sorted(mapping_of(record, "conditions").items()))

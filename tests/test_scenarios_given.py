@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from kubelet_emu.cli.worlds import SimulatedWorld, run_simulated
+from kubelet_emu.lifecycle.trace import Trace
 from kubelet_emu.manifests.plain import read_plain
 from kubelet_emu.scenarios.checks import check_all
 from kubelet_emu.scenarios.expectations import ExpectationError, parse_expectation, parse_moment
 from kubelet_emu.scenarios.scenario_file import ScenarioError, find_scenarios, load_scenario
-from kubelet_emu.scenarios.trace import Trace
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "scenarios"
 SCENARIOS = find_scenarios(FOLDER)

@@ -1,1 +1,1 @@
-"""Judges and draws a lifecycle log: replay, verify, why, timeline."""
+"""Judges and draws what a log tells of pods: which rule was broken, why a pod waits, what ran when."""

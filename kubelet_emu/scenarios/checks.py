@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from kubelet_emu.lifecycle.trace import MissingError, time_of
 from kubelet_emu.scenarios.expectations import (
     Existence,
     Gap,
@@ -25,14 +26,13 @@ from kubelet_emu.scenarios.expectations import (
     parse_expectation,
 )
 from kubelet_emu.scenarios.moments import find_moment, occurrences
-from kubelet_emu.scenarios.trace import MissingError, time_of
 from kubelet_emu.scenarios.values import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from kubelet_emu.lifecycle.trace import Interval, RawRecord, Run, Trace
     from kubelet_emu.scenarios.expectations import Comparison, Expectation, Subject
-    from kubelet_emu.scenarios.trace import Interval, RawRecord, Run, Trace
 
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,

@@ -17,8 +17,8 @@ from kubelet_emu.scenarios.sequences import Entry, Thread, ThreadKey, canonical,
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from kubelet_emu.lifecycle.trace import RawRecord
     from kubelet_emu.scenarios.scenario_file import Scenario
-    from kubelet_emu.scenarios.trace import RawRecord
 
 SHORT_SECONDS = 1.0
 TAIL_SECONDS = 2.0

@@ -14,15 +14,15 @@ from attrs import define, field
 from kubelet_emu.journal.records import EndRecord, StepRecord
 from kubelet_emu.journal.trace import Projection
 from kubelet_emu.kubelet.timebase import Lane
+from kubelet_emu.lifecycle.trace import MissingError, Trace
 from kubelet_emu.scenarios.moments import find_moment
-from kubelet_emu.scenarios.trace import MissingError, Trace
 
 if TYPE_CHECKING:
     from kubelet_emu.cluster.cluster import Cluster
     from kubelet_emu.journal.encode import Entry
+    from kubelet_emu.lifecycle.trace import RawRecord
     from kubelet_emu.scenarios.expectations import MomentExpression
     from kubelet_emu.scenarios.scenario_file import End, Scenario, Step
-    from kubelet_emu.scenarios.trace import RawRecord
 
 REQUEST_SECONDS = 0.001
 """A request takes its time to arrive, so that what it brings about happens after its step."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from kubelet_emu.scenarios.trace import (
+from kubelet_emu.lifecycle.trace import (
     EVENT_SLACK_SECONDS,
     STATUS_SLACK_SECONDS,
     Interval,
@@ -20,8 +20,8 @@ from kubelet_emu.scenarios.trace import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kubelet_emu.lifecycle.trace import RawRecord, Run, Trace
     from kubelet_emu.scenarios.expectations import MomentExpression
-    from kubelet_emu.scenarios.trace import RawRecord, Run, Trace
 
 _KILL_SIGNALS = frozenset({"killed", "SIGKILL", "KILL"})
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.node import Node
     from kubelet_emu.kubelet.settings import KubeletSettings
     from kubelet_emu.kubelet.timebase import Timebase
+    from kubelet_emu.lifecycle.trace import RawRecord
     from kubelet_emu.scenarios.scenario_file import Scenario
-    from kubelet_emu.scenarios.trace import RawRecord
     from runtime.api import Runtime
 
 CLEAN_UP_SECONDS = 60.0

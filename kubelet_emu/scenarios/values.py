@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from kubelet_emu.lifecycle.trace import MissingError, containers_of, mapping_of, number_of, time_of
 from kubelet_emu.scenarios.moments import occurrences
-from kubelet_emu.scenarios.trace import MissingError, containers_of, mapping_of, number_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kubelet_emu.lifecycle.trace import RawRecord, Trace
     from kubelet_emu.scenarios.expectations import MomentExpression, Subject, ValueExpression
-    from kubelet_emu.scenarios.trace import RawRecord, Trace
 
 _POD_FIELDS = {
     "phase": "phase",

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from kubelet_emu.lifecycle.trace import Trace
 from kubelet_emu.scenarios.checks import check_all
-from kubelet_emu.scenarios.trace import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

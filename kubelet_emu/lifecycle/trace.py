@@ -120,7 +120,7 @@ class Trace:
         """Return the runs of one container of one pod by number."""
         key = (name, pod)
         if key not in self._runs:
-            from kubelet_emu.scenarios.runs import runs_of  # noqa: PLC0415 - the two describe one thing
+            from kubelet_emu.lifecycle.runs import runs_of  # noqa: PLC0415 - the two describe one thing
 
             self._runs[key] = runs_of(self, name, pod)
         return self._runs[key]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from kubelet_emu.scenarios.trace import (
+from kubelet_emu.lifecycle.trace import (
     CANNOT_RUN,
     EXIT_SLACK_SECONDS,
     STATUS_SLACK_SECONDS,
@@ -25,7 +25,7 @@ from kubelet_emu.scenarios.trace import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kubelet_emu.scenarios.trace import RawRecord, Trace
+    from kubelet_emu.lifecycle.trace import RawRecord, Trace
 
 _NUMBER = re.compile(r"-?\d+$")
 

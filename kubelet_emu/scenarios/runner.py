@@ -53,20 +53,21 @@ class World:
 
 @frozen(kw_only=True)
 class Outcome:
-    """How a scenario went. `error` is set when it could not be driven to its end."""
+    """How a scenario went. `error` is set when it could not be driven to its end, `skipped` when it wasn't tried."""
 
     name: str
     verdicts: tuple[Verdict, ...] = ()
     records: tuple[RawRecord, ...] = ()
     in_time: bool = True
     error: str = ""
+    skipped: str = ""
     seconds: float = 0.0
     virtual_seconds: float = field(default=0.0)
 
     @property
     def passed(self) -> bool:
         """Tell whether every expectation holds."""
-        return not self.error and all(verdict.holds for verdict in self.verdicts)
+        return not self.error and not self.skipped and all(verdict.holds for verdict in self.verdicts)
 
 
 async def run_scenario(scenario: Scenario, world: World) -> Outcome:

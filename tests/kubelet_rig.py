@@ -12,7 +12,8 @@ import trio
 from attrs import define, evolve, field
 
 from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1 import Container, ExecAction, Lifecycle, LifecycleHandler, Pod, PodSpec, Probe, SleepAction
+from kubelet_emu.api.v1 import Container, Pod, PodSpec
+from kubelet_emu.api.v1_handlers import ExecAction, Lifecycle, LifecycleHandler, Probe, SleepAction
 from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.journal.encode import to_line
 from kubelet_emu.journal.journal import Journal

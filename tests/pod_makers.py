@@ -9,7 +9,8 @@ from attrs import evolve
 
 from kubelet_emu.api import labels
 from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1 import Container, EphemeralContainer, ExecAction, Pod, PodSpec, Probe, ResourceRequirements
+from kubelet_emu.api.v1 import Container, EphemeralContainer, Pod, PodSpec, ResourceRequirements
+from kubelet_emu.api.v1_handlers import ExecAction, Probe
 from kubelet_emu.api.v1_status import PodStatus
 from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.rules.observed import ObservedPod, ProbeResults, SyncInput

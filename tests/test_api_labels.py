@@ -7,7 +7,8 @@ from attrs import evolve
 from pod_makers import a_container, a_pod
 
 from kubelet_emu.api import labels
-from kubelet_emu.api.v1 import ContainerPort, ExecAction, HTTPGetAction, Lifecycle, LifecycleHandler, SleepAction
+from kubelet_emu.api.v1 import ContainerPort
+from kubelet_emu.api.v1_handlers import ExecAction, HTTPGetAction, Lifecycle, LifecycleHandler, SleepAction
 
 PORTS = (ContainerPort(container_port=80, protocol="TCP"), ContainerPort(name="dns", container_port=53, protocol="UDP"))
 

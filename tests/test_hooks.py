@@ -11,14 +11,12 @@ from kubelet_stubs import StubRuntime, make_recorder
 from memory_servers import HTTPServer, Network, Reply, headers_of, says
 
 from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1 import (
-    Container,
-    ContainerPort,
+from kubelet_emu.api.v1 import Container, ContainerPort, Pod
+from kubelet_emu.api.v1_handlers import (
     ExecAction,
     HTTPGetAction,
     HTTPHeader,
     LifecycleHandler,
-    Pod,
     SleepAction,
     TCPSocketAction,
 )

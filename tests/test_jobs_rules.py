@@ -17,7 +17,8 @@ from kubelet_emu.api.batch_v1 import (
     UncountedTerminatedPods,
 )
 from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1 import Container, EnvVar, Pod, PodSpec, PodTemplateSpec
+from kubelet_emu.api.v1 import Container, Pod, PodSpec, PodTemplateSpec
+from kubelet_emu.api.v1_environment import EnvVar
 from kubelet_emu.api.v1_status import (
     ContainerState,
     ContainerStateTerminated,

@@ -10,20 +10,9 @@ from attrs import evolve
 from kubelet_emu.api.labels import parse_container_annotations, parse_container_labels
 from kubelet_emu.api.meta import ObjectMeta
 from kubelet_emu.api.quantity import Quantity
-from kubelet_emu.api.v1 import (
-    Container,
-    ContainerPort,
-    EphemeralContainer,
-    ExecAction,
-    Lifecycle,
-    LifecycleHandler,
-    Pod,
-    PodSecurityContext,
-    PodSpec,
-    ResourceRequirements,
-    SecurityContext,
-    Sysctl,
-)
+from kubelet_emu.api.v1 import Container, ContainerPort, EphemeralContainer, Pod, PodSpec, ResourceRequirements
+from kubelet_emu.api.v1_handlers import ExecAction, Lifecycle, LifecycleHandler
+from kubelet_emu.api.v1_security import PodSecurityContext, SecurityContext, Sysctl
 from kubelet_emu.api.v1_status import PodStatus
 from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.images.outcome import ImageOutcome

@@ -12,16 +12,13 @@ from kubelet_emu.api.meta import ObjectMeta
 from kubelet_emu.api.v1 import (
     ContainerRestartRule,
     ContainerRestartRuleOnExitCodes,
-    EnvVar,
-    EnvVarSource,
-    FileKeySelector,
-    HTTPGetAction,
-    LifecycleHandler,
     LocalObjectReference,
     PodDNSConfig,
     Secret,
     VolumeMount,
 )
+from kubelet_emu.api.v1_environment import EnvVar, EnvVarSource, FileKeySelector
+from kubelet_emu.api.v1_handlers import HTTPGetAction, LifecycleHandler
 from kubelet_emu.api.v1_volumes import EmptyDirVolumeSource, Volume
 from kubelet_emu.journal.records import EffectRecord
 from runtime.api import CRIError

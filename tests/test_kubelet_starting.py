@@ -22,17 +22,9 @@ from kubelet_rig import (
 )
 
 from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1 import (
-    ConfigMap,
-    ConfigMapKeySelector,
-    EnvVar,
-    EnvVarSource,
-    EphemeralContainer,
-    Pod,
-    PodReadinessGate,
-    SecurityContext,
-    VolumeMount,
-)
+from kubelet_emu.api.v1 import ConfigMap, EphemeralContainer, Pod, PodReadinessGate, VolumeMount
+from kubelet_emu.api.v1_environment import ConfigMapKeySelector, EnvVar, EnvVarSource
+from kubelet_emu.api.v1_security import SecurityContext
 from kubelet_emu.api.v1_status import PodCondition
 from kubelet_emu.api.v1_volumes import ConfigMapVolumeSource, Volume
 from kubelet_emu.journal.records import EffectRecord

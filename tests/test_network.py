@@ -15,7 +15,8 @@ import trustme
 from attrs import define
 from memory_servers import HealthServer, HTTPServer, Network, Reply, headers_of, says, silent
 
-from kubelet_emu.api.v1 import Container, HTTPGetAction, HTTPHeader
+from kubelet_emu.api.v1 import Container
+from kubelet_emu.api.v1_handlers import HTTPGetAction, HTTPHeader
 from kubelet_emu.kubelet.grpc_health import encode_request, grpc_health_check, read_answer
 from kubelet_emu.kubelet.http_client import http_get
 from kubelet_emu.kubelet.network import PodDialer, dial_error, read_error, tcp_connect

@@ -13,17 +13,9 @@ from kubelet_stubs import EPOCH, StubRuntime
 from memory_servers import HealthServer, HTTPServer, Network, Reply, silent
 
 from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1 import (
-    Container,
-    EnvVar,
-    ExecAction,
-    GRPCAction,
-    HTTPGetAction,
-    Pod,
-    PodSpec,
-    Probe,
-    TCPSocketAction,
-)
+from kubelet_emu.api.v1 import Container, Pod, PodSpec
+from kubelet_emu.api.v1_environment import EnvVar
+from kubelet_emu.api.v1_handlers import ExecAction, GRPCAction, HTTPGetAction, Probe, TCPSocketAction
 from kubelet_emu.api.v1_status import (
     ContainerState,
     ContainerStateRunning,

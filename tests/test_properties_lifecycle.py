@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from kubelet_rig import Rig
 
-    from kubelet_emu.api.v1 import Container, Pod, Probe
+    from kubelet_emu.api.v1 import Container, Pod
+    from kubelet_emu.api.v1_handlers import Probe
     from runtime.api import RuntimeEvent
 
 HORIZON = 90.0

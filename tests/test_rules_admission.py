@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 from pod_makers import a_container, a_pod, a_sidecar, gates, requesting
 
-from kubelet_emu.api.v1 import ContainerPort, PodOS, PodSecurityContext, Sysctl
+from kubelet_emu.api.v1 import ContainerPort, PodOS
 from kubelet_emu.api.v1_scheduling import (
     Affinity,
     NodeAffinity,
@@ -17,6 +17,7 @@ from kubelet_emu.api.v1_scheduling import (
     NodeSelectorTerm,
     Toleration,
 )
+from kubelet_emu.api.v1_security import PodSecurityContext, Sysctl
 from kubelet_emu.rules.admission import ForeignAnswers, NodeFacts, Rejection, admit
 from kubelet_emu.rules.node_fit import Taint, tolerates
 from kubelet_emu.rules.preemption import pods_to_preempt

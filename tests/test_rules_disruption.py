@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons_node
 from kubelet_emu.api.meta import ObjectMeta
 from kubelet_emu.api.v1 import Pod, PodSpec
 from kubelet_emu.api.v1_status import PodCondition, PodStatus
@@ -83,13 +83,13 @@ def test_an_eviction_without_threshold_says_only_the_resource() -> None:
 
 
 LIMITS = [
-    (reasons.empty_dir_over_limit("v", "1Mi"), 'Usage of EmptyDir volume "v" exceeds the limit "1Mi". '),
+    (reasons_node.empty_dir_over_limit("v", "1Mi"), 'Usage of EmptyDir volume "v" exceeds the limit "1Mi". '),
     (
-        reasons.pod_over_ephemeral_storage_limit("1Gi"),
+        reasons_node.pod_over_ephemeral_storage_limit("1Gi"),
         "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ",
     ),
     (
-        reasons.container_over_ephemeral_storage_limit("c", "1Gi"),
+        reasons_node.container_over_ephemeral_storage_limit("c", "1Gi"),
         'Container c exceeded its local ephemeral storage limit "1Gi". ',
     ),
 ]

@@ -6,21 +6,16 @@ import pytest
 
 from kubelet_emu.api.meta import ObjectMeta
 from kubelet_emu.api.quantity import Quantity
-from kubelet_emu.api.v1 import (
-    ConfigMap,
+from kubelet_emu.api.v1 import ConfigMap, Container, Pod, PodSpec, ResourceRequirements, Secret
+from kubelet_emu.api.v1_environment import (
     ConfigMapEnvSource,
     ConfigMapKeySelector,
-    Container,
     EnvFromSource,
     EnvVar,
     EnvVarSource,
     FileKeySelector,
     ObjectFieldSelector,
-    Pod,
-    PodSpec,
     ResourceFieldSelector,
-    ResourceRequirements,
-    Secret,
     SecretEnvSource,
     SecretKeySelector,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubelet_emu.api.v1 import LifecycleHandler, TCPSocketAction
+from kubelet_emu.api.v1_handlers import LifecycleHandler, TCPSocketAction
 from kubelet_emu.rules.hooks import (
     exec_hook_error,
     exec_hook_failed,

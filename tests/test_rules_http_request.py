@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kubelet_emu.api.v1 import Container, ContainerPort, HTTPGetAction, HTTPHeader
+from kubelet_emu.api.v1 import Container, ContainerPort
+from kubelet_emu.api.v1_handlers import HTTPGetAction, HTTPHeader
 from kubelet_emu.rules.http_request import (
     InvalidPortError,
     join_host_port,

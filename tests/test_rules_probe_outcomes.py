@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubelet_emu.api.v1 import EnvVar, EnvVarSource
+from kubelet_emu.api.v1_environment import EnvVar, EnvVarSource
 from kubelet_emu.rules.http_request import HTTPOutcome
 from kubelet_emu.rules.observed import ProbeKind, ProbeResult
 from kubelet_emu.rules.probe_outcomes import (

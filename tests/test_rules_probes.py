@@ -8,14 +8,8 @@ import pytest
 from attrs import evolve
 
 from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1 import (
-    Container,
-    ContainerRestartRule,
-    ContainerRestartRuleOnExitCodes,
-    Pod,
-    PodSpec,
-    Probe,
-)
+from kubelet_emu.api.v1 import Container, ContainerRestartRule, ContainerRestartRuleOnExitCodes, Pod, PodSpec
+from kubelet_emu.api.v1_handlers import Probe
 from kubelet_emu.api.v1_status import (
     ContainerState,
     ContainerStateRunning,

@@ -5,16 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1 import (
-    Capabilities,
-    Container,
-    EphemeralContainer,
-    Pod,
-    PodSecurityContext,
-    PodSpec,
-    SeccompProfile,
-    SecurityContext,
-)
+from kubelet_emu.api.v1 import Container, EphemeralContainer, Pod, PodSpec
+from kubelet_emu.api.v1_security import Capabilities, PodSecurityContext, SeccompProfile, SecurityContext
 from kubelet_emu.rules.security import (
     SecurityError,
     check_run_as_non_root,

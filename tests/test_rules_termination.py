@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1 import Container, Pod, PodSpec, Probe
+from kubelet_emu.api.v1 import Container, Pod, PodSpec
+from kubelet_emu.api.v1_handlers import Probe
 from kubelet_emu.rules.termination import (
     ContainerKillReason,
     ContainerStop,

@@ -14,15 +14,14 @@ from kubelet_emu.api.v1 import (
     ConfigMap,
     Container,
     EphemeralContainer,
-    ObjectFieldSelector,
     Pod,
     PodSpec,
-    ResourceFieldSelector,
     ResourceRequirements,
     Secret,
     VolumeDevice,
     VolumeMount,
 )
+from kubelet_emu.api.v1_environment import ObjectFieldSelector, ResourceFieldSelector
 from kubelet_emu.api.v1_volumes import (
     ConfigMapProjection,
     ConfigMapVolumeSource,

@@ -12,13 +12,14 @@ from volume_stub import StubVolumes
 
 from kubelet_emu.api.meta import ObjectMeta
 from kubelet_emu.api.quantity import Quantity
-from kubelet_emu.api.v1 import ConfigMap, Container, Pod, PodSecurityContext, PodSpec, Secret, VolumeMount
+from kubelet_emu.api.v1 import ConfigMap, Container, Pod, PodSpec, Secret, VolumeMount
+from kubelet_emu.api.v1_security import PodSecurityContext
+from kubelet_emu.api.v1_volume_plugins import NFSVolumeSource
 from kubelet_emu.api.v1_volumes import (
     ConfigMapVolumeSource,
     EmptyDirVolumeSource,
     EphemeralVolumeSource,
     HostPathVolumeSource,
-    NFSVolumeSource,
     PersistentVolumeClaimVolumeSource,
     SecretVolumeSource,
     Volume,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kubelet_emu.api.quantity import IntOrString
-    from kubelet_emu.api.v1_volumes import PersistentVolumeClaim
+    from kubelet_emu.api.v1_claims import PersistentVolumeClaim
 
 
 @frozen(kw_only=True)

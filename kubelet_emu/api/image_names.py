@@ -11,7 +11,7 @@ import re
 from attrs import frozen
 
 from kubelet_emu.api.gotext import quote
-from kubelet_emu.api.reasons import COULD_NOT_PARSE_IMAGE_NAME
+from kubelet_emu.api.reasons_images import COULD_NOT_PARSE_IMAGE_NAME
 
 DEFAULT_DOMAIN = "docker.io"
 LEGACY_DEFAULT_DOMAIN = "index.docker.io"

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from kubelet_emu.api.codec import decode_mapping, encode
-from kubelet_emu.api.v1 import ContainerPort, LifecycleHandler
+from kubelet_emu.api.v1 import ContainerPort
+from kubelet_emu.api.v1_handlers import LifecycleHandler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

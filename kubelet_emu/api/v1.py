@@ -1,4 +1,4 @@
-"""Pod, its containers and what they refer to (core/v1).
+"""Pod, its containers, ConfigMap and Secret (core/v1).
 
 Field names are the API's in snake case; `kubelet_emu.api.kinds` has the way back.
 An absent field is None, an empty tuple or an empty mapping.
@@ -16,7 +16,9 @@ from kubelet_emu.api.v1_status import PodStatus
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kubelet_emu.api.quantity import IntOrString, Quantity
+    from kubelet_emu.api.quantity import Quantity
+    from kubelet_emu.api.v1_environment import EnvFromSource, EnvVar
+    from kubelet_emu.api.v1_handlers import Lifecycle, Probe
     from kubelet_emu.api.v1_scheduling import (
         Affinity,
         PodResourceClaim,
@@ -25,23 +27,8 @@ if TYPE_CHECKING:
         Toleration,
         TopologySpreadConstraint,
     )
+    from kubelet_emu.api.v1_security import PodSecurityContext, SecurityContext
     from kubelet_emu.api.v1_volumes import Volume
-
-
-@frozen(kw_only=True)
-class AppArmorProfile:
-    """`AppArmorProfile` of core.v1."""
-
-    localhost_profile: str | None = None
-    type: str = ""
-
-
-@frozen(kw_only=True)
-class Capabilities:
-    """`Capabilities` of core.v1."""
-
-    add: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -54,23 +41,6 @@ class ConfigMap:
     binary_data: Mapping[str, bytes] = field(factory=dict)
     data: Mapping[str, str] = field(factory=dict)
     immutable: bool | None = None
-
-
-@frozen(kw_only=True)
-class ConfigMapEnvSource:
-    """`ConfigMapEnvSource` of core.v1."""
-
-    name: str | None = None
-    optional: bool | None = None
-
-
-@frozen(kw_only=True)
-class ConfigMapKeySelector:
-    """`ConfigMapKeySelector` of core.v1."""
-
-    name: str | None = None
-    key: str = ""
-    optional: bool | None = None
 
 
 @frozen(kw_only=True)
@@ -149,35 +119,6 @@ class ContainerRestartRuleOnExitCodes:
 
 
 @frozen(kw_only=True)
-class EnvFromSource:
-    """`EnvFromSource` of core.v1."""
-
-    config_map_ref: ConfigMapEnvSource | None = None
-    prefix: str | None = None
-    secret_ref: SecretEnvSource | None = None
-
-
-@frozen(kw_only=True)
-class EnvVar:
-    """`EnvVar` of core.v1."""
-
-    name: str = ""
-    value: str | None = None
-    value_from: EnvVarSource | None = None
-
-
-@frozen(kw_only=True)
-class EnvVarSource:
-    """`EnvVarSource` of core.v1."""
-
-    config_map_key_ref: ConfigMapKeySelector | None = None
-    field_ref: ObjectFieldSelector | None = None
-    file_key_ref: FileKeySelector | None = None
-    resource_field_ref: ResourceFieldSelector | None = None
-    secret_key_ref: SecretKeySelector | None = None
-
-
-@frozen(kw_only=True)
 class EphemeralContainer:
     """`EphemeralContainer` of core.v1."""
 
@@ -210,50 +151,6 @@ class EphemeralContainer:
 
 
 @frozen(kw_only=True)
-class ExecAction:
-    """`ExecAction` of core.v1."""
-
-    command: tuple[str, ...] = ()
-
-
-@frozen(kw_only=True)
-class FileKeySelector:
-    """`FileKeySelector` of core.v1."""
-
-    key: str = ""
-    optional: bool | None = None
-    path: str = ""
-    volume_name: str = ""
-
-
-@frozen(kw_only=True)
-class GRPCAction:
-    """`GRPCAction` of core.v1."""
-
-    port: int = 0
-    service: str | None = None
-
-
-@frozen(kw_only=True)
-class HTTPGetAction:
-    """`HTTPGetAction` of core.v1."""
-
-    host: str | None = None
-    http_headers: tuple[HTTPHeader, ...] = ()
-    path: str | None = None
-    port: IntOrString | None = None
-    scheme: str | None = None
-
-
-@frozen(kw_only=True)
-class HTTPHeader:
-    """`HTTPHeader` of core.v1."""
-
-    name: str = ""
-    value: str = ""
-
-
-@frozen(kw_only=True)
 class HostAlias:
     """`HostAlias` of core.v1."""
 
@@ -262,37 +159,10 @@ class HostAlias:
 
 
 @frozen(kw_only=True)
-class Lifecycle:
-    """`Lifecycle` of core.v1."""
-
-    post_start: LifecycleHandler | None = None
-    pre_stop: LifecycleHandler | None = None
-    stop_signal: str | None = None
-
-
-@frozen(kw_only=True)
-class LifecycleHandler:
-    """`LifecycleHandler` of core.v1."""
-
-    exec: ExecAction | None = None
-    http_get: HTTPGetAction | None = None
-    sleep: SleepAction | None = None
-    tcp_socket: TCPSocketAction | None = None
-
-
-@frozen(kw_only=True)
 class LocalObjectReference:
     """`LocalObjectReference` of core.v1."""
 
     name: str | None = None
-
-
-@frozen(kw_only=True)
-class ObjectFieldSelector:
-    """`ObjectFieldSelector` of core.v1."""
-
-    api_version: str | None = None
-    field_path: str = ""
 
 
 @frozen(kw_only=True)
@@ -399,46 +269,11 @@ class PodReadinessGate:
 
 
 @frozen(kw_only=True)
-class PodSecurityContext:
-    """`PodSecurityContext` of core.v1."""
-
-    app_armor_profile: AppArmorProfile | None = None
-    fs_group: int | None = None
-    fs_group_change_policy: str | None = None
-    run_as_group: int | None = None
-    run_as_non_root: bool | None = None
-    run_as_user: int | None = None
-    se_linux_change_policy: str | None = None
-    se_linux_options: SELinuxOptions | None = None
-    seccomp_profile: SeccompProfile | None = None
-    supplemental_groups: tuple[int, ...] = ()
-    supplemental_groups_policy: str | None = None
-    sysctls: tuple[Sysctl, ...] = ()
-    windows_options: WindowsSecurityContextOptions | None = None
-
-
-@frozen(kw_only=True)
 class PodTemplateSpec:
     """`PodTemplateSpec` of core.v1."""
 
     metadata: ObjectMeta = field(factory=ObjectMeta)
     spec: PodSpec = field(factory=PodSpec)
-
-
-@frozen(kw_only=True)
-class Probe:
-    """`Probe` of core.v1."""
-
-    exec: ExecAction | None = None
-    failure_threshold: int | None = None
-    grpc: GRPCAction | None = None
-    http_get: HTTPGetAction | None = None
-    initial_delay_seconds: int | None = None
-    period_seconds: int | None = None
-    success_threshold: int | None = None
-    tcp_socket: TCPSocketAction | None = None
-    termination_grace_period_seconds: int | None = None
-    timeout_seconds: int | None = None
 
 
 @frozen(kw_only=True)
@@ -450,39 +285,12 @@ class ResourceClaim:
 
 
 @frozen(kw_only=True)
-class ResourceFieldSelector:
-    """`ResourceFieldSelector` of core.v1."""
-
-    container_name: str | None = None
-    divisor: Quantity | None = None
-    resource: str = ""
-
-
-@frozen(kw_only=True)
 class ResourceRequirements:
     """`ResourceRequirements` of core.v1."""
 
     claims: tuple[ResourceClaim, ...] = ()
     limits: Mapping[str, Quantity] = field(factory=dict)
     requests: Mapping[str, Quantity] = field(factory=dict)
-
-
-@frozen(kw_only=True)
-class SELinuxOptions:
-    """`SELinuxOptions` of core.v1."""
-
-    level: str | None = None
-    role: str | None = None
-    type: str | None = None
-    user: str | None = None
-
-
-@frozen(kw_only=True)
-class SeccompProfile:
-    """`SeccompProfile` of core.v1."""
-
-    localhost_profile: str | None = None
-    type: str = ""
 
 
 @frozen(kw_only=True)
@@ -496,64 +304,6 @@ class Secret:
     immutable: bool | None = None
     string_data: Mapping[str, str] = field(factory=dict)
     type: str | None = None
-
-
-@frozen(kw_only=True)
-class SecretEnvSource:
-    """`SecretEnvSource` of core.v1."""
-
-    name: str | None = None
-    optional: bool | None = None
-
-
-@frozen(kw_only=True)
-class SecretKeySelector:
-    """`SecretKeySelector` of core.v1."""
-
-    name: str | None = None
-    key: str = ""
-    optional: bool | None = None
-
-
-@frozen(kw_only=True)
-class SecurityContext:
-    """`SecurityContext` of core.v1."""
-
-    allow_privilege_escalation: bool | None = None
-    app_armor_profile: AppArmorProfile | None = None
-    capabilities: Capabilities | None = None
-    privileged: bool | None = None
-    proc_mount: str | None = None
-    read_only_root_filesystem: bool | None = None
-    run_as_group: int | None = None
-    run_as_non_root: bool | None = None
-    run_as_user: int | None = None
-    se_linux_options: SELinuxOptions | None = None
-    seccomp_profile: SeccompProfile | None = None
-    windows_options: WindowsSecurityContextOptions | None = None
-
-
-@frozen(kw_only=True)
-class SleepAction:
-    """`SleepAction` of core.v1."""
-
-    seconds: int = 0
-
-
-@frozen(kw_only=True)
-class Sysctl:
-    """`Sysctl` of core.v1."""
-
-    name: str = ""
-    value: str = ""
-
-
-@frozen(kw_only=True)
-class TCPSocketAction:
-    """`TCPSocketAction` of core.v1."""
-
-    host: str | None = None
-    port: IntOrString | None = None
 
 
 @frozen(kw_only=True)
@@ -575,16 +325,6 @@ class VolumeMount:
     recursive_read_only: str | None = None
     sub_path: str | None = None
     sub_path_expr: str | None = None
-
-
-@frozen(kw_only=True)
-class WindowsSecurityContextOptions:
-    """`WindowsSecurityContextOptions` of core.v1."""
-
-    gmsa_credential_spec: str | None = None
-    gmsa_credential_spec_name: str | None = None
-    host_process: bool | None = None
-    run_as_user_name: str | None = None
 
 
 AnyContainer = Container | EphemeralContainer

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.api.quantity import Quantity
     from kubelet_emu.api.v1 import ContainerExtendedResourceRequest, ResourceRequirements
-    from kubelet_emu.api.v1_volumes import PersistentVolumeClaimCondition
+    from kubelet_emu.api.v1_claims import PersistentVolumeClaimCondition
 
 
 @frozen(kw_only=True)

@@ -12,76 +12,34 @@ from attrs import field, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
-    from kubelet_emu.api.meta import LabelSelector, ObjectMeta
+    from kubelet_emu.api.meta import LabelSelector
     from kubelet_emu.api.quantity import Quantity
-    from kubelet_emu.api.v1 import LocalObjectReference, ObjectFieldSelector, ResourceFieldSelector
-    from kubelet_emu.api.v1_status import PersistentVolumeClaimStatus
-
-
-@frozen(kw_only=True)
-class AWSElasticBlockStoreVolumeSource:
-    """`AWSElasticBlockStoreVolumeSource` of core.v1."""
-
-    fs_type: str | None = None
-    partition: int | None = None
-    read_only: bool | None = None
-    volume_id: str = ""
-
-
-@frozen(kw_only=True)
-class AzureDiskVolumeSource:
-    """`AzureDiskVolumeSource` of core.v1."""
-
-    kind: str | None = None
-    caching_mode: str | None = None
-    disk_name: str = ""
-    disk_uri: str = ""
-    fs_type: str | None = None
-    read_only: bool | None = None
-
-
-@frozen(kw_only=True)
-class AzureFileVolumeSource:
-    """`AzureFileVolumeSource` of core.v1."""
-
-    read_only: bool | None = None
-    secret_name: str = ""
-    share_name: str = ""
-
-
-@frozen(kw_only=True)
-class CSIVolumeSource:
-    """`CSIVolumeSource` of core.v1."""
-
-    driver: str = ""
-    fs_type: str | None = None
-    node_publish_secret_ref: LocalObjectReference | None = None
-    read_only: bool | None = None
-    volume_attributes: Mapping[str, str] = field(factory=dict)
-
-
-@frozen(kw_only=True)
-class CephFSVolumeSource:
-    """`CephFSVolumeSource` of core.v1."""
-
-    monitors: tuple[str, ...] = ()
-    path: str | None = None
-    read_only: bool | None = None
-    secret_file: str | None = None
-    secret_ref: LocalObjectReference | None = None
-    user: str | None = None
-
-
-@frozen(kw_only=True)
-class CinderVolumeSource:
-    """`CinderVolumeSource` of core.v1."""
-
-    fs_type: str | None = None
-    read_only: bool | None = None
-    secret_ref: LocalObjectReference | None = None
-    volume_id: str = ""
+    from kubelet_emu.api.v1_claims import PersistentVolumeClaimTemplate
+    from kubelet_emu.api.v1_environment import ObjectFieldSelector, ResourceFieldSelector
+    from kubelet_emu.api.v1_volume_plugins import (
+        AWSElasticBlockStoreVolumeSource,
+        AzureDiskVolumeSource,
+        AzureFileVolumeSource,
+        CephFSVolumeSource,
+        CinderVolumeSource,
+        CSIVolumeSource,
+        FCVolumeSource,
+        FlexVolumeSource,
+        FlockerVolumeSource,
+        GCEPersistentDiskVolumeSource,
+        GitRepoVolumeSource,
+        GlusterfsVolumeSource,
+        ISCSIVolumeSource,
+        NFSVolumeSource,
+        PhotonPersistentDiskVolumeSource,
+        PortworxVolumeSource,
+        QuobyteVolumeSource,
+        RBDVolumeSource,
+        ScaleIOVolumeSource,
+        StorageOSVolumeSource,
+        VsphereVirtualDiskVolumeSource,
+    )
 
 
 @frozen(kw_only=True)
@@ -155,86 +113,11 @@ class EphemeralVolumeSource:
 
 
 @frozen(kw_only=True)
-class FCVolumeSource:
-    """`FCVolumeSource` of core.v1."""
-
-    fs_type: str | None = None
-    lun: int | None = None
-    read_only: bool | None = None
-    target_wwns: tuple[str, ...] = field(default=(), metadata={"json": "targetWWNs"})
-    wwids: tuple[str, ...] = ()
-
-
-@frozen(kw_only=True)
-class FlexVolumeSource:
-    """`FlexVolumeSource` of core.v1."""
-
-    driver: str = ""
-    fs_type: str | None = None
-    options: Mapping[str, str] = field(factory=dict)
-    read_only: bool | None = None
-    secret_ref: LocalObjectReference | None = None
-
-
-@frozen(kw_only=True)
-class FlockerVolumeSource:
-    """`FlockerVolumeSource` of core.v1."""
-
-    dataset_name: str | None = None
-    dataset_uuid: str | None = field(default=None, metadata={"json": "datasetUUID"})
-
-
-@frozen(kw_only=True)
-class GCEPersistentDiskVolumeSource:
-    """`GCEPersistentDiskVolumeSource` of core.v1."""
-
-    fs_type: str | None = None
-    partition: int | None = None
-    pd_name: str = ""
-    read_only: bool | None = None
-
-
-@frozen(kw_only=True)
-class GitRepoVolumeSource:
-    """`GitRepoVolumeSource` of core.v1."""
-
-    directory: str | None = None
-    repository: str = ""
-    revision: str | None = None
-
-
-@frozen(kw_only=True)
-class GlusterfsVolumeSource:
-    """`GlusterfsVolumeSource` of core.v1."""
-
-    endpoints: str = ""
-    path: str = ""
-    read_only: bool | None = None
-
-
-@frozen(kw_only=True)
 class HostPathVolumeSource:
     """`HostPathVolumeSource` of core.v1."""
 
     path: str = ""
     type: str | None = None
-
-
-@frozen(kw_only=True)
-class ISCSIVolumeSource:
-    """`ISCSIVolumeSource` of core.v1."""
-
-    chap_auth_discovery: bool | None = None
-    chap_auth_session: bool | None = None
-    fs_type: str | None = None
-    initiator_name: str | None = None
-    iqn: str = ""
-    iscsi_interface: str | None = None
-    lun: int = 0
-    portals: tuple[str, ...] = ()
-    read_only: bool | None = None
-    secret_ref: LocalObjectReference | None = None
-    target_portal: str = ""
 
 
 @frozen(kw_only=True)
@@ -255,74 +138,11 @@ class KeyToPath:
 
 
 @frozen(kw_only=True)
-class NFSVolumeSource:
-    """`NFSVolumeSource` of core.v1."""
-
-    path: str = ""
-    read_only: bool | None = None
-    server: str = ""
-
-
-@frozen(kw_only=True)
-class PersistentVolumeClaim:
-    """`PersistentVolumeClaim` of core.v1."""
-
-    api_version: str = "v1"
-    kind: str = "PersistentVolumeClaim"
-    metadata: ObjectMeta | None = None
-    spec: PersistentVolumeClaimSpec | None = None
-    status: PersistentVolumeClaimStatus | None = None
-
-
-@frozen(kw_only=True)
-class PersistentVolumeClaimCondition:
-    """`PersistentVolumeClaimCondition` of core.v1."""
-
-    last_probe_time: datetime | None = None
-    last_transition_time: datetime | None = None
-    message: str | None = None
-    reason: str | None = None
-    status: str = ""
-    type: str = ""
-
-
-@frozen(kw_only=True)
-class PersistentVolumeClaimSpec:
-    """`PersistentVolumeClaimSpec` of core.v1."""
-
-    access_modes: tuple[str, ...] = ()
-    data_source: TypedLocalObjectReference | None = None
-    data_source_ref: TypedObjectReference | None = None
-    resources: VolumeResourceRequirements | None = None
-    selector: LabelSelector | None = None
-    storage_class_name: str | None = None
-    volume_attributes_class_name: str | None = None
-    volume_mode: str | None = None
-    volume_name: str | None = None
-
-
-@frozen(kw_only=True)
-class PersistentVolumeClaimTemplate:
-    """`PersistentVolumeClaimTemplate` of core.v1."""
-
-    metadata: ObjectMeta | None = None
-    spec: PersistentVolumeClaimSpec | None = None
-
-
-@frozen(kw_only=True)
 class PersistentVolumeClaimVolumeSource:
     """`PersistentVolumeClaimVolumeSource` of core.v1."""
 
     claim_name: str = ""
     read_only: bool | None = None
-
-
-@frozen(kw_only=True)
-class PhotonPersistentDiskVolumeSource:
-    """`PhotonPersistentDiskVolumeSource` of core.v1."""
-
-    fs_type: str | None = None
-    pd_id: str = ""
 
 
 @frozen(kw_only=True)
@@ -339,62 +159,11 @@ class PodCertificateProjection:
 
 
 @frozen(kw_only=True)
-class PortworxVolumeSource:
-    """`PortworxVolumeSource` of core.v1."""
-
-    fs_type: str | None = None
-    read_only: bool | None = None
-    volume_id: str = ""
-
-
-@frozen(kw_only=True)
 class ProjectedVolumeSource:
     """`ProjectedVolumeSource` of core.v1."""
 
     default_mode: int | None = None
     sources: tuple[VolumeProjection, ...] = ()
-
-
-@frozen(kw_only=True)
-class QuobyteVolumeSource:
-    """`QuobyteVolumeSource` of core.v1."""
-
-    group: str | None = None
-    read_only: bool | None = None
-    registry: str = ""
-    tenant: str | None = None
-    user: str | None = None
-    volume: str = ""
-
-
-@frozen(kw_only=True)
-class RBDVolumeSource:
-    """`RBDVolumeSource` of core.v1."""
-
-    fs_type: str | None = None
-    image: str = ""
-    keyring: str | None = None
-    monitors: tuple[str, ...] = ()
-    pool: str | None = None
-    read_only: bool | None = None
-    secret_ref: LocalObjectReference | None = None
-    user: str | None = None
-
-
-@frozen(kw_only=True)
-class ScaleIOVolumeSource:
-    """`ScaleIOVolumeSource` of core.v1."""
-
-    fs_type: str | None = None
-    gateway: str = ""
-    protection_domain: str | None = None
-    read_only: bool | None = None
-    secret_ref: LocalObjectReference | None = None
-    ssl_enabled: bool | None = None
-    storage_mode: str | None = None
-    storage_pool: str | None = None
-    system: str = ""
-    volume_name: str | None = None
 
 
 @frozen(kw_only=True)
@@ -423,36 +192,6 @@ class ServiceAccountTokenProjection:
     audience: str | None = None
     expiration_seconds: int | None = None
     path: str = ""
-
-
-@frozen(kw_only=True)
-class StorageOSVolumeSource:
-    """`StorageOSVolumeSource` of core.v1."""
-
-    fs_type: str | None = None
-    read_only: bool | None = None
-    secret_ref: LocalObjectReference | None = None
-    volume_name: str | None = None
-    volume_namespace: str | None = None
-
-
-@frozen(kw_only=True)
-class TypedLocalObjectReference:
-    """`TypedLocalObjectReference` of core.v1."""
-
-    kind: str = ""
-    name: str = ""
-    api_group: str | None = None
-
-
-@frozen(kw_only=True)
-class TypedObjectReference:
-    """`TypedObjectReference` of core.v1."""
-
-    kind: str = ""
-    name: str = ""
-    api_group: str | None = None
-    namespace: str | None = None
 
 
 @frozen(kw_only=True)
@@ -502,21 +241,3 @@ class VolumeProjection:
     pod_certificate: PodCertificateProjection | None = None
     secret: SecretProjection | None = None
     service_account_token: ServiceAccountTokenProjection | None = None
-
-
-@frozen(kw_only=True)
-class VolumeResourceRequirements:
-    """`VolumeResourceRequirements` of core.v1."""
-
-    limits: Mapping[str, Quantity] = field(factory=dict)
-    requests: Mapping[str, Quantity] = field(factory=dict)
-
-
-@frozen(kw_only=True)
-class VsphereVirtualDiskVolumeSource:
-    """`VsphereVirtualDiskVolumeSource` of core.v1."""
-
-    fs_type: str | None = None
-    storage_policy_id: str | None = None
-    storage_policy_name: str | None = None
-    volume_path: str = ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import define, field, frozen
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons, reasons_images
 from kubelet_emu.api.gotext import format_duration, quote
 from kubelet_emu.api.image_names import (
     InvalidImageNameError,
@@ -135,8 +135,8 @@ class ImageManager:
         names = [reference.name for reference in pod.spec.image_pull_secrets if reference.name]
         missing = [name for name in names if self.secret(pod.metadata.namespace or "", name) is None]
         if missing:
-            message = reasons.IMAGE_PULL_SECRETS_MISSING.format(names=", ".join(missing))
-            self.event(pod, None, reasons.WARNING, reasons.FAILED_TO_RETRIEVE_IMAGE_PULL_SECRET, message)
+            message = reasons_images.IMAGE_PULL_SECRETS_MISSING.format(names=", ".join(missing))
+            self.event(pod, None, reasons.WARNING, reasons_images.FAILED_TO_RETRIEVE_IMAGE_PULL_SECRET, message)
 
     def collect_garbage(self, now: datetime) -> None:
         """Drop back-offs that are over.
@@ -153,8 +153,8 @@ class ImageManager:
             return self._cannot_inspect(request, error)
         if found is None or self._must_attempt_pull(request, found):
             return self._never_pull(request) if request.policy == "Never" else None
-        text = reasons.IMAGE_PRESENT_VERIFIED if self.verifies_access else reasons.IMAGE_PRESENT
-        self._tell(request, reasons.NORMAL, reasons.PULLED, text.format(image=quote(request.image)))
+        text = reasons_images.IMAGE_PRESENT_VERIFIED if self.verifies_access else reasons_images.IMAGE_PRESENT
+        self._tell(request, reasons.NORMAL, reasons_images.PULLED, text.format(image=quote(request.image)))
         return _outcome(found)
 
     def _must_attempt_pull(self, request: _Request, found: Image) -> bool:
@@ -171,7 +171,12 @@ class ImageManager:
         if self.backoff.is_in_backoff(request.key, self.timebase.now()):
             return self._back_off(request)
         await self.turn(f"{request.pod.metadata.namespace}/{request.pod.metadata.name}")
-        self._tell(request, reasons.NORMAL, reasons.PULLING, reasons.PULLING_IMAGE.format(image=quote(request.image)))
+        self._tell(
+            request,
+            reasons.NORMAL,
+            reasons_images.PULLING,
+            reasons_images.PULLING_IMAGE.format(image=quote(request.image)),
+        )
         queued_at = self.timebase.now()
         if self.slots.would_wait:
             self._show(request, PullState.QUEUED)
@@ -190,7 +195,7 @@ class ImageManager:
     async def _pull_now(self, request: _Request, keyrings: tuple[Keyring, ...]) -> tuple[Pulled, Image]:
         """Pull inside a slot and ask for the image's size, which counts as part of the pull."""
         if not self._rate.try_accept(self.timebase.now()):
-            raise ImagePullError(reasons.PULL_QPS_EXCEEDED)
+            raise ImagePullError(reasons_images.PULL_QPS_EXCEEDED)
 
         def show(progress: PullProgress) -> None:
             self._show(request, PullState.RUNNING, progress)
@@ -198,7 +203,7 @@ class ImageManager:
         pulled = await self.puller.pull(request.name, keyrings, show)
         image = await self.puller.runtime.image_status(pulled.image_id) if pulled.image_id else None
         if image is None:
-            raise ImagePullError(reasons.IMAGE_REF_NOT_SET.format(image=quote(request.image)))
+            raise ImagePullError(reasons_images.IMAGE_REF_NOT_SET.format(image=quote(request.image)))
         return pulled, image
 
     def _succeeded(
@@ -209,23 +214,23 @@ class ImageManager:
         self.records.record_pulled(image.id, parse_image_name(request.name).repository, pulled.credential)
         if pulled.source.is_mirror:
             self._note(request, "info", f"image {request.image} was pulled from {pulled.source.reference}")
-        text = reasons.PULLED_IMAGE.format(
+        text = reasons_images.PULLED_IMAGE.format(
             image=quote(request.image),
             pull=_milliseconds(now - began_at),
             total=_milliseconds(now - queued_at),
             size=image.size_bytes,
         )
-        self._tell(request, reasons.NORMAL, reasons.PULLED, text)
+        self._tell(request, reasons.NORMAL, reasons_images.PULLED, text)
         self.backoff.succeeded(request.key, now)
 
     async def _failed(self, request: _Request, error: CRIError) -> ImageOutcome:
         self._show(request, PullState.FAILED)
-        text = reasons.FAILED_TO_PULL_IMAGE.format(image=quote(request.image), error=error)
+        text = reasons_images.FAILED_TO_PULL_IMAGE.format(image=quote(request.image), error=error)
         self._tell(request, reasons.WARNING, reasons.FAILED, text)
         failure = failure_of(request.image, error)
         self.backoff.failed(request.key, self.timebase.now(), f"{failure.reason}: {failure.message}")
         outcome = self._refuse(request, failure)
-        if str(error) != reasons.PULL_QPS_EXCEEDED:
+        if str(error) != reasons_images.PULL_QPS_EXCEEDED:
             await self._hint_at_local_image(request)
         return outcome
 
@@ -252,28 +257,28 @@ class ImageManager:
         return (*keyring_of_secrets(tuple(secret for secret in found if secret is not None)), self.node_keyring)
 
     def _invalid_name(self, pod: Pod, container: str, image: str, error: InvalidImageNameError) -> ImageOutcome:
-        message = reasons.FAILED_TO_APPLY_DEFAULT_TAG.format(image=quote(image), error=error)
+        message = reasons_images.FAILED_TO_APPLY_DEFAULT_TAG.format(image=quote(image), error=error)
         request = _Request(pod=pod, container=container, image=image, name=image, policy="")
-        self._tell(request, reasons.WARNING, reasons.INSPECT_FAILED, message)
-        return self._refuse(request, StartFailure(reason=reasons.INVALID_IMAGE_NAME, message=message))
+        self._tell(request, reasons.WARNING, reasons_images.INSPECT_FAILED, message)
+        return self._refuse(request, StartFailure(reason=reasons_images.INVALID_IMAGE_NAME, message=message))
 
     def _cannot_inspect(self, request: _Request, error: CRIError) -> ImageOutcome:
         # The kubelet prints the reference it doesn't know yet: the quotes are always empty.
-        message = reasons.FAILED_TO_INSPECT_IMAGE.format(image=quote(""), error=error)
-        self._tell(request, reasons.WARNING, reasons.INSPECT_FAILED, message)
-        return self._refuse(request, StartFailure(reason=reasons.IMAGE_INSPECT_ERROR, message=message))
+        message = reasons_images.FAILED_TO_INSPECT_IMAGE.format(image=quote(""), error=error)
+        self._tell(request, reasons.WARNING, reasons_images.INSPECT_FAILED, message)
+        return self._refuse(request, StartFailure(reason=reasons_images.IMAGE_INSPECT_ERROR, message=message))
 
     def _never_pull(self, request: _Request) -> ImageOutcome:
-        message = reasons.IMAGE_NEVER_PULL.format(image=quote(request.image))
-        self._tell(request, reasons.WARNING, reasons.ERR_IMAGE_NEVER_PULL, message)
-        return self._refuse(request, StartFailure(reason=reasons.ERR_IMAGE_NEVER_PULL, message=message))
+        message = reasons_images.IMAGE_NEVER_PULL.format(image=quote(request.image))
+        self._tell(request, reasons.WARNING, reasons_images.ERR_IMAGE_NEVER_PULL, message)
+        return self._refuse(request, StartFailure(reason=reasons_images.ERR_IMAGE_NEVER_PULL, message=message))
 
     def _back_off(self, request: _Request) -> ImageOutcome:
-        message = reasons.BACK_OFF_PULLING.format(image=quote(request.image))
+        message = reasons_images.BACK_OFF_PULLING.format(image=quote(request.image))
         self._tell(request, reasons.NORMAL, reasons.BACK_OFF, message)
         last_error = self.backoff.last_error(request.key)
         message = f"{message}: {last_error}" if last_error else message
-        return self._refuse(request, StartFailure(reason=reasons.IMAGE_PULL_BACK_OFF, message=message))
+        return self._refuse(request, StartFailure(reason=reasons_images.IMAGE_PULL_BACK_OFF, message=message))
 
     def _refuse(self, request: _Request, failure: StartFailure) -> ImageOutcome:
         self._tell(request, reasons.WARNING, reasons.FAILED, reasons.start_error(failure.reason))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, frozen
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons_images
 from kubelet_emu.images.mirrors import image_sources
 from kubelet_emu.rules.observed import StartFailure
 from runtime.api import CRIError, ImagePullError
@@ -83,12 +83,12 @@ def aggregate(errors: list[CRIError]) -> CRIError:
 def failure_of(image: str, error: CRIError) -> StartFailure:
     """Return the waiting reason and message of a failed pull (kubelet evalCRIPullErr: told by the text's start)."""
     text = str(error)
-    if text.startswith(reasons.REGISTRY_UNAVAILABLE):
-        rest = text.removeprefix(reasons.REGISTRY_UNAVAILABLE)
-        message = reasons.REGISTRY_IS_UNAVAILABLE.format(image=image, rest=rest)
-        return StartFailure(reason=reasons.REGISTRY_UNAVAILABLE, message=message)
-    if text.startswith(reasons.SIGNATURE_VALIDATION_FAILED):
-        rest = text.removeprefix(reasons.SIGNATURE_VALIDATION_FAILED)
-        message = reasons.SIGNATURE_IS_INVALID.format(image=image, rest=rest)
-        return StartFailure(reason=reasons.SIGNATURE_VALIDATION_FAILED, message=message)
-    return StartFailure(reason=reasons.ERR_IMAGE_PULL, message=text)
+    if text.startswith(reasons_images.REGISTRY_UNAVAILABLE):
+        rest = text.removeprefix(reasons_images.REGISTRY_UNAVAILABLE)
+        message = reasons_images.REGISTRY_IS_UNAVAILABLE.format(image=image, rest=rest)
+        return StartFailure(reason=reasons_images.REGISTRY_UNAVAILABLE, message=message)
+    if text.startswith(reasons_images.SIGNATURE_VALIDATION_FAILED):
+        rest = text.removeprefix(reasons_images.SIGNATURE_VALIDATION_FAILED)
+        message = reasons_images.SIGNATURE_IS_INVALID.format(image=image, rest=rest)
+        return StartFailure(reason=reasons_images.SIGNATURE_VALIDATION_FAILED, message=message)
+    return StartFailure(reason=reasons_images.ERR_IMAGE_PULL, message=text)

@@ -34,7 +34,8 @@ from runtime.api import CRIError, SandboxID
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from kubelet_emu.api.v1 import ConfigMap, Container, EphemeralContainer, LifecycleHandler, Pod, Secret
+    from kubelet_emu.api.v1 import ConfigMap, Container, EphemeralContainer, Pod, Secret
+    from kubelet_emu.api.v1_handlers import LifecycleHandler
     from kubelet_emu.apiserver.store import APIServer
     from kubelet_emu.kubelet.hooks import HookOutcome
     from kubelet_emu.kubelet.kubelet import Kubelet

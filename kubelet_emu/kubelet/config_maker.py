@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve
 
-from kubelet_emu.api import labels, reasons
+from kubelet_emu.api import labels, reasons, reasons_creation
 from kubelet_emu.api.v1 import ConfigMap, EphemeralContainer, Secret
 from kubelet_emu.kubelet.container_config import ContainerInput, generate_container_config
 from kubelet_emu.kubelet.sandbox_config import generate_pod_sandbox_config
@@ -81,7 +81,7 @@ class NodeConfigMaker:
             return None
         dns = pod_dns(pod, self.node.dns)
         for reason, message in dns.warnings:
-            if reason != reasons.MISSING_CLUSTER_DNS:
+            if reason != reasons_creation.MISSING_CLUSTER_DNS:
                 self.recorder.event(pod, None, reasons.WARNING, reason, message)
         return dns.config
 
@@ -96,7 +96,7 @@ class NodeConfigMaker:
             target_id = self._target(container, sandbox)
         except (ContainerEnvironmentError, MountConfigError, FieldError, CRIError, LookupError) as error:
             message = str(error.args[0]) if error.args else str(error)
-            return StartFailure(reason=reasons.CREATE_CONTAINER_CONFIG_ERROR, message=message)
+            return StartFailure(reason=reasons_creation.CREATE_CONTAINER_CONFIG_ERROR, message=message)
         return generate_container_config(
             ContainerInput(
                 pod=pod,
@@ -123,7 +123,7 @@ class NodeConfigMaker:
             if wants_log(facts.termination_message_policy, content, status):
                 content = log_tail(await self._last_lines(status.id))
         except CRIError as error:
-            content = reasons.ERROR_READING_LOGS.format(error=error).encode()
+            content = reasons_creation.ERROR_READING_LOGS.format(error=error).encode()
         return termination_message(status.message, content)
 
     async def _last_lines(self, container_id: ContainerID) -> list[bytes]:

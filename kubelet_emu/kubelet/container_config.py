@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons_creation
 from kubelet_emu.api.labels import container_annotations, container_labels
 from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.rules.expansion import expand
@@ -63,7 +63,7 @@ def generate_container_config(given: ContainerInput) -> ContainerConfig | StartF
             pod, container, image.image, target_id=given.target_id, localhost_profile=given.localhost_profile
         )
     except SecurityError as error:
-        return StartFailure(reason=reasons.CREATE_CONTAINER_CONFIG_ERROR, message=str(error))
+        return StartFailure(reason=reasons_creation.CREATE_CONTAINER_CONFIG_ERROR, message=str(error))
     command, args = command_and_args(container, given.environment)
     return ContainerConfig(
         metadata=ContainerMetadata(name=container.name, attempt=given.attempt),

@@ -34,7 +34,8 @@ from kubelet_emu.rules.http_request import (
 from runtime.api import CRIError
 
 if TYPE_CHECKING:
-    from kubelet_emu.api.v1 import AnyContainer, HTTPGetAction, LifecycleHandler, Pod
+    from kubelet_emu.api.v1 import AnyContainer, Pod
+    from kubelet_emu.api.v1_handlers import HTTPGetAction, LifecycleHandler
     from kubelet_emu.kubelet.network import Dial
     from kubelet_emu.kubelet.recorder import Recorder
     from runtime.api import ContainerID, Runtime, SandboxID

@@ -30,7 +30,8 @@ from runtime.api import CRIError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kubelet_emu.api.v1 import AnyContainer, LifecycleHandler, Pod
+    from kubelet_emu.api.v1 import AnyContainer, Pod
+    from kubelet_emu.api.v1_handlers import LifecycleHandler
     from kubelet_emu.journal.records import Record
     from kubelet_emu.kubelet.hooks import HookOutcome
     from kubelet_emu.kubelet.recorder import Recorder

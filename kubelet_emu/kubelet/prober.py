@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from random import Random
 
-    from kubelet_emu.api.v1 import Container, Pod, Probe
+    from kubelet_emu.api.v1 import Container, Pod
+    from kubelet_emu.api.v1_handlers import Probe
     from kubelet_emu.api.v1_status import PodStatus
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.journal.records import Record

@@ -30,7 +30,8 @@ from kubelet_emu.rules.probes import probe_times
 from runtime.api import CRIError, ExecTimeoutError
 
 if TYPE_CHECKING:
-    from kubelet_emu.api.v1 import Container, ExecAction, GRPCAction, HTTPGetAction, Probe, TCPSocketAction
+    from kubelet_emu.api.v1 import Container
+    from kubelet_emu.api.v1_handlers import ExecAction, GRPCAction, HTTPGetAction, Probe, TCPSocketAction
     from kubelet_emu.kubelet.network import Dial
     from runtime.api import ContainerID, Runtime
 

@@ -26,18 +26,15 @@ if TYPE_CHECKING:
     from kubelet_emu.api.v1 import (
         Container,
         ContainerPort,
-        EnvVar,
         EphemeralContainer,
-        HTTPGetAction,
-        Lifecycle,
-        LifecycleHandler,
         Pod,
         PodSpec,
         PodTemplateSpec,
-        Probe,
         ResourceRequirements,
         Secret,
     )
+    from kubelet_emu.api.v1_environment import EnvVar
+    from kubelet_emu.api.v1_handlers import HTTPGetAction, Lifecycle, LifecycleHandler, Probe
 
 T = TypeVar("T")
 AnyContainer = TypeVar("AnyContainer", "Container", "EphemeralContainer")

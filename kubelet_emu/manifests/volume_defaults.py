@@ -11,6 +11,7 @@ from kubelet_emu.api.kinds import api_type
 from kubelet_emu.manifests.changing import changed
 
 if TYPE_CHECKING:
+    from kubelet_emu.api.v1_volume_plugins import RBDVolumeSource
     from kubelet_emu.api.v1_volumes import (
         DownwardAPIProjection,
         DownwardAPIVolumeFile,
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
         EphemeralVolumeSource,
         ImageVolumeSource,
         ProjectedVolumeSource,
-        RBDVolumeSource,
         Volume,
         VolumeProjection,
     )

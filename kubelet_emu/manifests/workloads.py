@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from kubelet_emu.api.apps_v1 import Deployment
     from kubelet_emu.api.batch_v1 import Job
     from kubelet_emu.api.meta import ObjectMeta, OwnerReference
-    from kubelet_emu.api.v1 import ConfigMap, Container, EnvVar, Pod, PodSpec, PodTemplateSpec, Secret
+    from kubelet_emu.api.v1 import ConfigMap, Container, Pod, PodSpec, PodTemplateSpec, Secret
+    from kubelet_emu.api.v1_environment import EnvVar
     from kubelet_emu.manifests.loading import Loaded
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons, reasons_node
 from kubelet_emu.api.labels import CONFIG_SOURCE_ANNOTATION, OS_LABEL
 from kubelet_emu.rules.disruption import is_critical_pod
 from kubelet_emu.rules.node_fit import (
@@ -127,7 +127,7 @@ def _under_pressure(pod: Pod, node: NodeFacts, features: FeatureGates) -> Reject
         qos = pod.status.qos_class or compute_pod_qos(pod, features)
         if qos != BEST_EFFORT or tolerates(pod.spec.tolerations, _MEMORY_PRESSURE_TAINT):
             return None
-    return Rejection(reason=reasons.EVICTED, message=reasons.node_had_condition(node.pressures))
+    return Rejection(reason=reasons.EVICTED, message=reasons_node.node_had_condition(node.pressures))
 
 
 def _sysctls(pod: Pod, node: NodeFacts) -> Rejection | None:
@@ -136,11 +136,11 @@ def _sysctls(pod: Pod, node: NodeFacts) -> Rejection | None:
     for sysctl in security.sysctls if security is not None else ():
         name = sysctl.name.replace("/", ".")
         if not _is_allowlisted(name, node.allowed_unsafe_sysctls):
-            return Rejection(reason=reasons.SYSCTL_FORBIDDEN, message=reasons.forbidden_sysctl(name))
+            return Rejection(reason=reasons_node.SYSCTL_FORBIDDEN, message=reasons_node.forbidden_sysctl(name))
         namespace = _host_namespace(pod, name)
         if namespace:
-            message = reasons.sysctl_of_host_namespace(name, namespace)
-            return Rejection(reason=reasons.SYSCTL_FORBIDDEN, message=message)
+            message = reasons_node.sysctl_of_host_namespace(name, namespace)
+            return Rejection(reason=reasons_node.SYSCTL_FORBIDDEN, message=message)
     return None
 
 
@@ -165,20 +165,20 @@ def _predicates(
 ) -> Rejection | None:
     """Refuse what doesn't belong or fit on the node (kubelet v1.36 predicateAdmitHandler)."""
     if not node.is_known:
-        return Rejection(reason=reasons.INVALID_NODE_INFO, message=reasons.NO_NODE_INFO)
+        return Rejection(reason=reasons_node.INVALID_NODE_INFO, message=reasons_node.NO_NODE_INFO)
     if pod.metadata.labels.get(OS_LABEL, node.os) != node.os:
-        reason = reasons.POD_OS_SELECTOR_NODE_LABEL_DOES_NOT_MATCH
-        return Rejection(reason=reason, message=reasons.OS_LABEL_MISMATCH)
+        reason = reasons_node.POD_OS_SELECTOR_NODE_LABEL_DOES_NOT_MATCH
+        return Rejection(reason=reason, message=reasons_node.OS_LABEL_MISMATCH)
     if pod.spec.os is not None and pod.spec.os.name != node.os:
-        return Rejection(reason=reasons.POD_OS_NOT_SUPPORTED, message=reasons.OS_FIELD_MISMATCH)
+        return Rejection(reason=reasons_node.POD_OS_NOT_SUPPORTED, message=reasons_node.OS_FIELD_MISMATCH)
     security = pod.spec.security_context
     is_strict = security is not None and security.supplemental_groups_policy == "Strict"
     if is_strict and features.enabled("SupplementalGroupsPolicy") and not node.supports_supplemental_groups_policy:
-        reason = reasons.SUPPLEMENTAL_GROUPS_POLICY_NOT_SUPPORTED
-        return Rejection(reason=reason, message=reasons.SUPPLEMENTAL_GROUPS_POLICY_MESSAGE)
+        reason = reasons_node.SUPPLEMENTAL_GROUPS_POLICY_NOT_SUPPORTED
+        return Rejection(reason=reason, message=reasons_node.SUPPLEMENTAL_GROUPS_POLICY_MESSAGE)
     if foreign.plugin_resources_error:
-        message = reasons.update_plugin_resources_failed(foreign.plugin_resources_error)
-        return Rejection(reason=reasons.UNEXPECTED_ADMISSION_ERROR, message=message)
+        message = reasons_node.update_plugin_resources_failed(foreign.plugin_resources_error)
+        return Rejection(reason=reasons_node.UNEXPECTED_ADMISSION_ERROR, message=message)
     return _fit(pod, node, active)
 
 
@@ -190,31 +190,33 @@ def _fit(pod: Pod, node: NodeFacts, active: tuple[Pod, ...]) -> Rejection | None
     failed = [
         reason
         for reason, is_met in (
-            (reasons.NODE_AFFINITY, matches_node_affinity(pod, node.name, labels)),
-            (reasons.NODE_NAME, not pod.spec.node_name or pod.spec.node_name == node.name),
-            (reasons.NODE_PORTS, has_free_host_ports(pod, active)),
-            (reasons.TAINT_TOLERATION, is_static or not has_untolerated_taint(pod, node.taints)),
+            (reasons_node.NODE_AFFINITY, matches_node_affinity(pod, node.name, labels)),
+            (reasons_node.NODE_NAME, not pod.spec.node_name or pod.spec.node_name == node.name),
+            (reasons_node.NODE_PORTS, has_free_host_ports(pod, active)),
+            (reasons_node.TAINT_TOLERATION, is_static or not has_untolerated_taint(pod, node.taints)),
         )
         if not is_met
     ]
     if insufficient:
         first = insufficient[0]
-        message = reasons.not_enough(first.resource, first.requested, first.used, first.capacity)
+        message = reasons_node.not_enough(first.resource, first.requested, first.used, first.capacity)
         helps = insufficient if is_critical_pod(pod) and not failed else ()
-        return Rejection(reason=reasons.out_of(first.resource), message=message, insufficient=helps)
-    return Rejection(reason=failed[0], message=reasons.predicate_failed(failed[0])) if failed else None
+        return Rejection(reason=reasons_node.out_of(first.resource), message=message, insufficient=helps)
+    return Rejection(reason=failed[0], message=reasons_node.predicate_failed(failed[0])) if failed else None
 
 
 def _later_handlers(pod: Pod, node: NodeFacts, features: FeatureGates, foreign: ForeignAnswers) -> Rejection | None:
     """Refuse by AppArmor, pod-level resources, declared features, shutdown, in this order (kubelet v1.36)."""
     if foreign.apparmor_error:
-        return Rejection(reason=reasons.APP_ARMOR, message=reasons.cannot_enforce_apparmor(foreign.apparmor_error))
+        return Rejection(
+            reason=reasons_node.APP_ARMOR, message=reasons_node.cannot_enforce_apparmor(foreign.apparmor_error)
+        )
     if pod.spec.resources is not None and not features.enabled("PodLevelResources"):
-        reason = reasons.POD_LEVEL_RESOURCES_NOT_SUPPORTED
-        return Rejection(reason=reason, message=reasons.POD_LEVEL_RESOURCES_MESSAGE)
+        reason = reasons_node.POD_LEVEL_RESOURCES_NOT_SUPPORTED
+        return Rejection(reason=reason, message=reasons_node.POD_LEVEL_RESOURCES_MESSAGE)
     if foreign.missing_features and features.enabled("NodeDeclaredFeatures"):
-        message = reasons.node_features_not_available(foreign.missing_features)
-        return Rejection(reason=reasons.POD_FEATURE_UNSUPPORTED, message=message)
+        message = reasons_node.node_features_not_available(foreign.missing_features)
+        return Rejection(reason=reasons_node.POD_FEATURE_UNSUPPORTED, message=message)
     if node.is_shutting_down:
-        return Rejection(reason=reasons.NODE_SHUTDOWN, message=reasons.NODE_IS_SHUTTING_DOWN)
+        return Rejection(reason=reasons_node.NODE_SHUTDOWN, message=reasons_node.NODE_IS_SHUTTING_DOWN)
     return None

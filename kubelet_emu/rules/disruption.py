@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons, reasons_node
 from kubelet_emu.api.labels import CONFIG_MIRROR_ANNOTATION, CONFIG_SOURCE_ANNOTATION
 from kubelet_emu.api.v1_status import PodCondition
 
@@ -52,8 +52,8 @@ DEADLINE_EXCEEDED_STATUS = KillStatus(reason=reasons.DEADLINE_EXCEEDED, message=
 
 PREEMPTED_STATUS = KillStatus(
     reason=reasons.PREEMPTING,
-    message=reasons.PREEMPTED_MESSAGE,
-    disruption_message=reasons.PREEMPTED_CONDITION_MESSAGE,
+    message=reasons_node.PREEMPTED_MESSAGE,
+    disruption_message=reasons_node.PREEMPTED_CONDITION_MESSAGE,
 )
 """Status of a pod that made room for a critical one (kubelet v1.36 preemption evictPodsToFreeRequests)."""
 
@@ -95,11 +95,11 @@ def pressure_eviction_status(
 
     `threshold` is (threshold quantity, available), both as text. Source: kubelet v1.36 evictionMessage.
     """
-    message = reasons.node_low_on_resource(resource)
+    message = reasons_node.node_low_on_resource(resource)
     if threshold is not None:
-        message += reasons.eviction_threshold(*threshold)
+        message += reasons_node.eviction_threshold(*threshold)
     for used in over_request:
-        message += reasons.eviction_container_usage(used.container, used.usage, used.request, resource)
+        message += reasons_node.eviction_container_usage(used.container, used.usage, used.request, resource)
     return KillStatus(reason=reasons.EVICTED, message=message, disruption_message=message)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons_creation
 from kubelet_emu.api.gotext import quote
 from kubelet_emu.api.labels import format_pod
 from runtime.api import DNSConfig
@@ -74,8 +74,8 @@ def _base(pod: Pod, node: NodeDNS) -> tuple[DNSConfig, tuple[tuple[str, str], ..
     if is_host:
         return node.host, ()
     if not node.cluster_dns:
-        text = reasons.CLUSTER_DNS_NOT_CONFIGURED.format(pod=quote(format_pod(pod)))
-        return node.host, ((reasons.MISSING_CLUSTER_DNS, text),)
+        text = reasons_creation.CLUSTER_DNS_NOT_CONFIGURED.format(pod=quote(format_pod(pod)))
+        return node.host, ((reasons_creation.MISSING_CLUSTER_DNS, text),)
     domain = node.cluster_domain
     searches: tuple[str, ...] = ()
     if domain:
@@ -111,7 +111,11 @@ def _limited(config: DNSConfig) -> tuple[DNSConfig, tuple[tuple[str, str], ...]]
         searches = searches[:-1]
     warnings = []
     if servers != config.servers:
-        warnings.append((reasons.DNS_CONFIG_FORMING, reasons.NAMESERVERS_EXCEEDED.format(line=" ".join(servers))))
+        warnings.append(
+            (reasons_creation.DNS_CONFIG_FORMING, reasons_creation.NAMESERVERS_EXCEEDED.format(line=" ".join(servers)))
+        )
     if searches != config.searches:
-        warnings.append((reasons.DNS_CONFIG_FORMING, reasons.SEARCHES_EXCEEDED.format(line=" ".join(searches))))
+        warnings.append(
+            (reasons_creation.DNS_CONFIG_FORMING, reasons_creation.SEARCHES_EXCEEDED.format(line=" ".join(searches)))
+        )
     return DNSConfig(servers=servers, searches=searches, options=config.options), tuple(warnings)

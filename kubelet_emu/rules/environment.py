@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons_creation
 from kubelet_emu.api.gotext import quote
 from kubelet_emu.rules.downward_api import FieldError, RuntimeFacts, field_value
 from kubelet_emu.rules.env_file import EnvFileError, read_key
@@ -21,16 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kubelet_emu.api.quantity import Quantity
-    from kubelet_emu.api.v1 import (
-        AnyContainer,
-        ConfigMap,
-        EnvFromSource,
-        EnvVarSource,
-        FileKeySelector,
-        Pod,
-        ResourceFieldSelector,
-        Secret,
-    )
+    from kubelet_emu.api.v1 import AnyContainer, ConfigMap, Pod, Secret
+    from kubelet_emu.api.v1_environment import EnvFromSource, EnvVarSource, FileKeySelector, ResourceFieldSelector
 
 
 @frozen(kw_only=True)
@@ -193,40 +185,44 @@ def _file_key(selector: FileKeySelector, sources: EnvironmentSources) -> str | N
     """Return a variable of a file; optional is about the key, a file that is missing is an error all the same."""
     volume = sources.volumes.get(selector.volume_name)
     if volume is None:
-        raise ContainerEnvironmentError(reasons.ENV_FILE_VOLUME_NOT_FOUND.format(volume=quote(selector.volume_name)))
+        raise ContainerEnvironmentError(
+            reasons_creation.ENV_FILE_VOLUME_NOT_FOUND.format(volume=quote(selector.volume_name))
+        )
     text = volume.files.get(selector.path)
     if text is None:
-        raise ContainerEnvironmentError(reasons.ENV_FILE_NOT_PARSED)
+        raise ContainerEnvironmentError(reasons_creation.ENV_FILE_NOT_PARSED)
     try:
         value = read_key(text, selector.key)
     except EnvFileError as error:
-        raise ContainerEnvironmentError(reasons.ENV_FILE_NOT_PARSED) from error
+        raise ContainerEnvironmentError(reasons_creation.ENV_FILE_NOT_PARSED) from error
     if value:
         return value
     if selector.optional:
         return None
     path = quote(f"{volume.path}/{selector.path}")
-    raise ContainerEnvironmentError(reasons.ENV_FILE_KEY_NOT_FOUND.format(key=quote(selector.key), path=path))
+    raise ContainerEnvironmentError(reasons_creation.ENV_FILE_KEY_NOT_FOUND.format(key=quote(selector.key), path=path))
 
 
 def _required(value: str | None, key: str, of: tuple[str, str, str], *, optional: bool) -> str | None:
     if value is not None or optional:
         return value
     kind, namespace, name = of
-    raise ContainerEnvironmentError(reasons.KEY_NOT_FOUND.format(key=key, kind=kind, namespace=namespace, name=name))
+    raise ContainerEnvironmentError(
+        reasons_creation.KEY_NOT_FOUND.format(key=key, kind=kind, namespace=namespace, name=name)
+    )
 
 
 def _config_map(sources: EnvironmentSources, name: str, *, optional: bool) -> ConfigMap | None:
     found = sources.config_maps.get(name)
     if found is None and not optional:
-        raise ContainerEnvironmentError(reasons.OBJECT_NOT_FOUND.format(kind="configmap", name=quote(name)))
+        raise ContainerEnvironmentError(reasons_creation.OBJECT_NOT_FOUND.format(kind="configmap", name=quote(name)))
     return found
 
 
 def _secret(sources: EnvironmentSources, name: str, *, optional: bool) -> Secret | None:
     found = sources.secrets.get(name)
     if found is None and not optional:
-        raise ContainerEnvironmentError(reasons.OBJECT_NOT_FOUND.format(kind="secret", name=quote(name)))
+        raise ContainerEnvironmentError(reasons_creation.OBJECT_NOT_FOUND.format(kind="secret", name=quote(name)))
     return found
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kubelet_emu.api.quantity import IntOrString
-    from kubelet_emu.api.v1 import LifecycleHandler, TCPSocketAction
+    from kubelet_emu.api.v1_handlers import LifecycleHandler, TCPSocketAction
 
 
 def exec_hook_error(command: Sequence[str], exit_code: int, stderr: bytes) -> str:

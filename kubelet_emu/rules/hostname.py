@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons_creation
 
 if TYPE_CHECKING:
     from kubelet_emu.api.v1 import Pod
@@ -58,7 +58,7 @@ def kernel_hostname(pod: Pod, hostname: PodHostname) -> str:
     if not (pod.spec.set_hostname_as_fqdn and hostname.domain):
         return hostname.name
     if len(hostname.fqdn) > FQDN_LIMIT:
-        raise HostnameError(reasons.FQDN_TOO_LONG.format(fqdn=hostname.fqdn, length=len(hostname.fqdn)))
+        raise HostnameError(reasons_creation.FQDN_TOO_LONG.format(fqdn=hostname.fqdn, length=len(hostname.fqdn)))
     return hostname.fqdn
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kubelet_emu.api.quantity import IntOrString
-    from kubelet_emu.api.v1 import Container, EphemeralContainer, HTTPGetAction, HTTPHeader
+    from kubelet_emu.api.v1 import Container, EphemeralContainer
+    from kubelet_emu.api.v1_handlers import HTTPGetAction, HTTPHeader
 
 KUBE_PROBE_AGENT = "kube-probe/1.36"
 KUBE_LIFECYCLE_AGENT = "kube-lifecycle/1.36"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons, reasons_node
 from kubelet_emu.rules.disruption import SYSTEM_CRITICAL_PRIORITY, KillStatus
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ DEFAULT_PRIORITY = 0
 
 NODE_SHUTDOWN_STATUS = KillStatus(
     reason=reasons.TERMINATED_BY_SHUTDOWN,
-    message=reasons.SHUTDOWN_MESSAGE,
-    disruption_message=reasons.SHUTDOWN_MESSAGE,
+    message=reasons_node.SHUTDOWN_MESSAGE,
+    disruption_message=reasons_node.SHUTDOWN_MESSAGE,
     keeps_succeeded=True,
 )
 """What a node shutdown writes into a pod's status (kubelet v1.36 nodeshutdown podManager.killPods)."""

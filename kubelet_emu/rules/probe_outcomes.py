@@ -21,7 +21,7 @@ from kubelet_emu.rules.observed import ProbeKind, ProbeResult
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kubelet_emu.api.v1 import EnvVar
+    from kubelet_emu.api.v1_environment import EnvVar
     from kubelet_emu.rules.http_request import HTTPOutcome
 
 MAX_OUTPUT_BYTES = 10 * 1024

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from kubelet_emu.api.v1 import Container, Pod, Probe
+    from kubelet_emu.api.v1 import Container, Pod
+    from kubelet_emu.api.v1_handlers import Probe
     from kubelet_emu.api.v1_status import ContainerStatus, PodStatus
     from kubelet_emu.config.features import FeatureGates
 

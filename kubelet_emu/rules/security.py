@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons_creation
 from kubelet_emu.api.gotext import quote
 from kubelet_emu.api.labels import format_pod
-from kubelet_emu.api.v1 import PodSecurityContext, SecurityContext
+from kubelet_emu.api.v1_security import PodSecurityContext, SecurityContext
 from runtime.api import LinuxSecurityContext, NamespaceMode, NamespaceOptions, SeccompProfile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kubelet_emu.api.v1 import AnyContainer, Pod
-    from kubelet_emu.api.v1 import SeccompProfile as APISeccompProfile
+    from kubelet_emu.api.v1_security import SeccompProfile as APISeccompProfile
     from runtime.api import ContainerID, Image
 
 MAX_ID = 2**31 - 1
@@ -36,16 +36,16 @@ def check_run_as_non_root(pod: Pod, container: AnyContainer, image: Image | None
     user = _first(own.run_as_user, of_pod.run_as_user)
     if user is not None:
         if user == 0:
-            raise SecurityError(reasons.NON_ROOT_RUN_AS_USER.format(**names))
+            raise SecurityError(reasons_creation.NON_ROOT_RUN_AS_USER.format(**names))
         return
     if image is not None and image.username:
-        raise SecurityError(reasons.NON_ROOT_USER_NAME.format(user=image.username, **names))
+        raise SecurityError(reasons_creation.NON_ROOT_USER_NAME.format(user=image.username, **names))
     uid = image.uid if image is not None else None
     if not uid:
-        raise SecurityError(reasons.NON_ROOT_IMAGE_IS_ROOT.format(**names))
+        raise SecurityError(reasons_creation.NON_ROOT_IMAGE_IS_ROOT.format(**names))
     if not 0 < uid <= MAX_ID:
         detail = f"must be between 0 and {MAX_ID}, inclusive"
-        raise SecurityError(reasons.NON_ROOT_BAD_USER_ID.format(uid=uid, detail=detail, **names))
+        raise SecurityError(reasons_creation.NON_ROOT_BAD_USER_ID.format(uid=uid, detail=detail, **names))
 
 
 def container_security(
@@ -65,7 +65,7 @@ def container_security(
     own, of_pod = _own(container), _of_pod(pod)
     if of_pod.supplemental_groups_policy not in {None, "Merge", "Strict"}:
         policy = of_pod.supplemental_groups_policy
-        raise SecurityError(reasons.UNSUPPORTED_SUPPLEMENTAL_GROUPS_POLICY.format(policy=policy))
+        raise SecurityError(reasons_creation.UNSUPPORTED_SUPPLEMENTAL_GROUPS_POLICY.format(policy=policy))
     capabilities = own.capabilities
     user = _first(own.run_as_user, of_pod.run_as_user)
     group = _first(own.run_as_group, of_pod.run_as_group)
@@ -148,7 +148,7 @@ def _seccomp(profile: APISeccompProfile | None, read: Callable[[str], str | None
     if profile.type != "Localhost":
         return SeccompProfile(type=profile.type)
     if not profile.localhost_profile:
-        raise SecurityError(reasons.SECCOMP_LOCALHOST_MISSING)
+        raise SecurityError(reasons_creation.SECCOMP_LOCALHOST_MISSING)
     return SeccompProfile(type="Localhost", localhost_json=read(profile.localhost_profile))
 
 

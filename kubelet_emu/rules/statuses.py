@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons, reasons_node
 from kubelet_emu.api.v1_status import HostIP, PodIP, PodStatus
 from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.rules.conditions import (
@@ -218,7 +218,7 @@ def rejected_pod_status(
     return PodStatus(
         phase="Failed",
         reason=reason,
-        message=reasons.pod_was_rejected(message),
+        message=reasons_node.pod_was_rejected(message),
         qos_class=pod.status.qos_class or compute_pod_qos(pod, features),
         start_time=pod.status.start_time or now,
         observed_generation=(pod.metadata.generation or None) if is_tracked else None,

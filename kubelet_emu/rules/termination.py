@@ -19,7 +19,8 @@ from kubelet_emu.rules.restart import is_restartable_init_container
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kubelet_emu.api.v1 import Container, EphemeralContainer, Pod, Probe
+    from kubelet_emu.api.v1 import Container, EphemeralContainer, Pod
+    from kubelet_emu.api.v1_handlers import Probe
 
 MINIMUM_GRACE_PERIOD_SECONDS = 2
 ORPHAN_GRACE_PERIOD_SECONDS = 1

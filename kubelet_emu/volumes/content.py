@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons_creation
 from kubelet_emu.api.gotext import quote
 from kubelet_emu.rules.downward_api import FieldError, RuntimeFacts, field_value
 from kubelet_emu.rules.resources import named_resource_field_value
@@ -97,7 +97,7 @@ def _projection(pod: Pod, projection: VolumeProjection, mode: int, sources: Cont
         return _downward(pod, downward.items, mode, sources)
     if projection.service_account_token is not None:
         # Differs: there is no API server here that could issue one.
-        raise SetUpError(reasons.FETCH_TOKEN_FAILED.format(error="this node has no token issuer"))
+        raise SetUpError(reasons_creation.FETCH_TOKEN_FAILED.format(error="this node has no token issuer"))
     return {}
 
 
@@ -107,18 +107,18 @@ def _config_map(
     if found is None:
         return _absent("configmap", name, optional=optional)
     data = {**{key: value.encode() for key, value in found.data.items()}, **found.binary_data}
-    return _select(data, items, mode, None if optional else reasons.CONFIG_MAP_KEY_NOT_FOUND)
+    return _select(data, items, mode, None if optional else reasons_creation.CONFIG_MAP_KEY_NOT_FOUND)
 
 
 def _secret(found: Secret | None, name: str, items: tuple[KeyToPath, ...], mode: int, *, optional: bool) -> Payload:
     if found is None:
         return _absent("secret", name, optional=optional)
-    return _select(found.data, items, mode, None if optional else reasons.SECRET_KEY_NOT_FOUND)
+    return _select(found.data, items, mode, None if optional else reasons_creation.SECRET_KEY_NOT_FOUND)
 
 
 def _absent(kind: str, name: str, *, optional: bool) -> Payload:
     if not optional:
-        raise SetUpError(reasons.OBJECT_NOT_FOUND.format(kind=kind, name=quote(name)))
+        raise SetUpError(reasons_creation.OBJECT_NOT_FOUND.format(kind=kind, name=quote(name)))
     return {}
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons_creation
 from kubelet_emu.api.gotext import quote
 from kubelet_emu.api.quantity import quantity_value
 from kubelet_emu.rules.resources import effective_limits, pod_limit
@@ -32,7 +32,7 @@ def check_medium(source: EmptyDirVolumeSource) -> str:
     if medium.startswith("HugePages"):
         raise SetUpError(f"medium {quote(medium)} is not supported: this runtime has no huge pages")
     if medium not in {"", MEMORY}:
-        raise SetUpError(reasons.UNKNOWN_STORAGE_MEDIUM.format(medium=quote(medium)))
+        raise SetUpError(reasons_creation.UNKNOWN_STORAGE_MEDIUM.format(medium=quote(medium)))
     return medium
 
 

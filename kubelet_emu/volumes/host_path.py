@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons_creation
 from kubelet_emu.volumes.content import SetUpError
 
 
@@ -53,9 +53,9 @@ def check_host_path(path: str, kind: str, found: FileKind) -> Creation:
         return Creation.DIRECTORY if found is FileKind.MISSING else Creation.NOTHING
     required = _REQUIRED.get(kind)
     if required is None:
-        raise SetUpError(reasons.HOST_PATH_TYPE_INVALID.format(type=kind))
+        raise SetUpError(reasons_creation.HOST_PATH_TYPE_INVALID.format(type=kind))
     if found is FileKind.MISSING and kind in _CREATION:
         return _CREATION[kind]
     if found is not required:
-        raise SetUpError(reasons.HOST_PATH_TYPE_CHECK_FAILED.format(path=path, kind=required.value))
+        raise SetUpError(reasons_creation.HOST_PATH_TYPE_CHECK_FAILED.format(path=path, kind=required.value))
     return Creation.NOTHING

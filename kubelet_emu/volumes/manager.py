@@ -13,7 +13,7 @@ import structlog
 import trio
 from attrs import define, field, frozen
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons, reasons_creation
 from kubelet_emu.api.gotext import quote
 from kubelet_emu.rules.downward_api import RuntimeFacts
 from kubelet_emu.volumes.atomic_writer import PayloadError, WrittenPayload, plan_update
@@ -228,7 +228,7 @@ class VolumeManager:
         error = f"error processing PVC {namespace}/{claims[names[0]]}: volumes are not provisioned here"
         message = _unmounted(names, error, failed=names)
         text = f"Unable to attach or mount volumes: {message}"
-        self.event(pod, None, reasons.WARNING, reasons.FAILED_MOUNT, text)
+        self.event(pod, None, reasons.WARNING, reasons_creation.FAILED_MOUNT, text)
         raise MountError(message, is_timeout=False)
 
     async def _attempt_due(self, pod: Pod, volumes: list[Volume]) -> None:
@@ -241,9 +241,9 @@ class VolumeManager:
             try:
                 state.mounted = await self._set_up(pod, volume, state)
             except UnsupportedVolumeError as error:
-                self._failed(pod, volume, state, reasons.MOUNT_VOLUME_FIND_PLUGIN_FAILED, error)
+                self._failed(pod, volume, state, reasons_creation.MOUNT_VOLUME_FIND_PLUGIN_FAILED, error)
             except (SetUpError, PayloadError, OSError, CRIError) as error:
-                self._failed(pod, volume, state, reasons.MOUNT_VOLUME_SET_UP_FAILED, error)
+                self._failed(pod, volume, state, reasons_creation.MOUNT_VOLUME_SET_UP_FAILED, error)
             else:
                 state.delay_seconds, state.retry_at = 0.0, -math.inf
 
@@ -251,7 +251,7 @@ class VolumeManager:
         state.delay_seconds = min(state.delay_seconds * 2 or FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS)
         state.retry_at = trio.current_time() + state.delay_seconds
         message = text.format(volume=quote(volume.name), error=error)
-        self.event(pod, None, reasons.WARNING, reasons.FAILED_MOUNT, message)
+        self.event(pod, None, reasons.WARNING, reasons_creation.FAILED_MOUNT, message)
 
     async def _set_up(self, pod: Pod, volume: Volume, state: _State) -> MountedVolume:
         if volume.host_path is not None:
@@ -262,7 +262,7 @@ class VolumeManager:
             return await self._set_up_empty_dir(pod, volume, volume.empty_dir)
         payload = payload_of(pod, volume, self._content_sources(pod))
         if payload is None:
-            raise UnsupportedVolumeError(reasons.NO_VOLUME_PLUGIN)
+            raise UnsupportedVolumeError(reasons_creation.NO_VOLUME_PLUGIN)
         return await self._set_up_content(pod, volume, state, payload)
 
     async def _set_up_empty_dir(self, pod: Pod, volume: Volume, source: EmptyDirVolumeSource) -> MountedVolume:
@@ -324,6 +324,6 @@ def _claim(pod: Pod, volume: Volume) -> str:
 
 
 def _unmounted(names: list[str], error: str, *, failed: list[str] | None = None) -> str:
-    return reasons.UNABLE_TO_MOUNT_VOLUMES.format(
+    return reasons_creation.UNABLE_TO_MOUNT_VOLUMES.format(
         unmounted=" ".join(names), unattached="", failed=" ".join(failed or ()), error=error
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons_creation
 from kubelet_emu.api.gotext import quote
 from kubelet_emu.rules.expansion import expand
 from runtime.api import Mount
@@ -66,9 +66,9 @@ def _mount(
     volume = volumes.get(mount.name)
     if volume is None:
         names = {"volume": quote(mount.name), "container": quote(container.name)}
-        raise MountConfigError(reasons.VOLUME_TO_MOUNT_NOT_FOUND.format(**names))
+        raise MountConfigError(reasons_creation.VOLUME_TO_MOUNT_NOT_FOUND.format(**names))
     if mount.recursive_read_only == "Enabled":
-        raise MountConfigError(reasons.RECURSIVE_READ_ONLY_UNSUPPORTED.format(volume=quote(mount.name)))
+        raise MountConfigError(reasons_creation.RECURSIVE_READ_ONLY_UNSUPPORTED.format(volume=quote(mount.name)))
     path = mount.mount_path
     return Mount(
         container_path=path if path.startswith("/") else f"/{path}",
@@ -83,9 +83,9 @@ def _mount(
 def _sub_path(mount: VolumeMount, environment: Mapping[str, str]) -> str:
     path = expand_sub_path(mount.sub_path_expr, environment) if mount.sub_path_expr else mount.sub_path or ""
     if path.startswith("/"):
-        raise MountConfigError(reasons.SUB_PATH_ABSOLUTE.format(path=path))
+        raise MountConfigError(reasons_creation.SUB_PATH_ABSOLUTE.format(path=path))
     if ".." in path.split("/"):
-        raise MountConfigError(reasons.SUB_PATH_BACKSTEPS.format(path=path))
+        raise MountConfigError(reasons_creation.SUB_PATH_BACKSTEPS.format(path=path))
     return path
 
 
@@ -97,7 +97,7 @@ def expand_sub_path(expression: str, environment: Mapping[str, str]) -> str:
     asked = {found[1] for found in _REFERENCE.finditer(expression) if found[1] is not None}
     missing = sorted(name for name in asked if not environment.get(name))
     if missing:
-        raise MountConfigError(reasons.SUB_PATH_VALUE_MISSING.format(name=", ".join(missing)))
+        raise MountConfigError(reasons_creation.SUB_PATH_VALUE_MISSING.format(name=", ".join(missing)))
     return expand(expression, environment)
 
 

@@ -14,12 +14,11 @@ from kubelet_emu.api.v1 import (
     ContainerRestartRule,
     ContainerRestartRuleOnExitCodes,
     EphemeralContainer,
-    ExecAction,
     Pod,
     PodSpec,
-    Probe,
     ResourceRequirements,
 )
+from kubelet_emu.api.v1_handlers import ExecAction, Probe
 from kubelet_emu.api.v1_status import (
     ContainerState as APIContainerState,
 )

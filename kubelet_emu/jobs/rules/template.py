@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from kubelet_emu.api.meta import LabelSelector, ObjectMeta, OwnerReference
-from kubelet_emu.api.v1 import EnvVar, EnvVarSource, ObjectFieldSelector, Pod
+from kubelet_emu.api.v1 import Pod
+from kubelet_emu.api.v1_environment import EnvVar, EnvVarSource, ObjectFieldSelector
 from kubelet_emu.jobs.rules import words
 from kubelet_emu.jobs.rules.indexes import pod_generate_name_with_index
 

@@ -19,7 +19,7 @@ from kubelet_emu.manifests.validation.names import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kubelet_emu.api.v1 import (
+    from kubelet_emu.api.v1_environment import (
         ConfigMapKeySelector,
         EnvFromSource,
         EnvVar,

@@ -9,7 +9,8 @@ from kubelet_emu.manifests.validation.faults import Fault, forbidden, required, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kubelet_emu.api.v1 import Container, PodSpec, SecurityContext
+    from kubelet_emu.api.v1 import Container, PodSpec
+    from kubelet_emu.api.v1_security import SecurityContext
 
 _NO_WINDOWS = "windows options cannot be set for a linux pod"
 _NOT_ON_WINDOWS = "cannot be set for a windows pod"

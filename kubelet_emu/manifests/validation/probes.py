@@ -17,7 +17,8 @@ from kubelet_emu.manifests.validation.names import header_errors, port_name_erro
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kubelet_emu.api.v1 import Container, HTTPGetAction, Lifecycle, LifecycleHandler, Probe, SleepAction
+    from kubelet_emu.api.v1 import Container
+    from kubelet_emu.api.v1_handlers import HTTPGetAction, Lifecycle, LifecycleHandler, Probe, SleepAction
     from kubelet_emu.manifests.validation.context import Context
 
 _STOP_SIGNALS = """ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS

@@ -19,13 +19,7 @@ from kubelet_emu.manifests.validation.names import path_errors
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kubelet_emu.api.v1 import (
-        AppArmorProfile,
-        PodSecurityContext,
-        SeccompProfile,
-        SecurityContext,
-        Sysctl,
-    )
+    from kubelet_emu.api.v1_security import AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext, Sysctl
     from kubelet_emu.manifests.validation.context import Context
 
 _LARGEST_ID = 2**31 - 1

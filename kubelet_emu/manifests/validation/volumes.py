@@ -27,15 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from kubelet_emu.api.meta import ObjectMeta
+    from kubelet_emu.api.v1_volume_plugins import GitRepoVolumeSource, NFSVolumeSource
     from kubelet_emu.api.v1_volumes import (
         ConfigMapVolumeSource,
         DownwardAPIVolumeSource,
         EmptyDirVolumeSource,
         EphemeralVolumeSource,
-        GitRepoVolumeSource,
         HostPathVolumeSource,
         ImageVolumeSource,
-        NFSVolumeSource,
         ProjectedVolumeSource,
         SecretVolumeSource,
         Volume,

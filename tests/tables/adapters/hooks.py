@@ -20,16 +20,13 @@ from table_rows import Fields, TableError
 from kubelet_emu.api import reasons
 from kubelet_emu.api.codec import encode
 from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1 import (
-    Container,
-    ContainerPort,
+from kubelet_emu.api.v1 import Container, ContainerPort, Pod, PodSpec
+from kubelet_emu.api.v1_handlers import (
     ExecAction,
     HTTPGetAction,
     HTTPHeader,
     Lifecycle,
     LifecycleHandler,
-    Pod,
-    PodSpec,
     SleepAction,
     TCPSocketAction,
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_rows import TableError
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons, reasons_creation, reasons_images, reasons_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 PLAIN, QUOTED = "{}", '"{}"'
 # Fields of our templates that are filled with Go's %q, and the templates where they are not.
 QUOTED_FIELDS = {"image", "volume", "medium"}
-UNQUOTED_IMAGE = {reasons.REGISTRY_IS_UNAVAILABLE, reasons.SIGNATURE_IS_INVALID}
+UNQUOTED_IMAGE = {reasons_images.REGISTRY_IS_UNAVAILABLE, reasons_images.SIGNATURE_IS_INVALID}
 QUOTED_HERE = {
-    reasons.OBJECT_NOT_FOUND: {"name"},
-    reasons.ENV_FILE_KEY_NOT_FOUND: {"key", "path"},
-    reasons.VOLUME_TO_MOUNT_NOT_FOUND: {"volume", "container"},
+    reasons_creation.OBJECT_NOT_FOUND: {"name"},
+    reasons_creation.ENV_FILE_KEY_NOT_FOUND: {"key", "path"},
+    reasons_creation.VOLUME_TO_MOUNT_NOT_FOUND: {"volume", "container"},
 }
 WORDS = {
-    reasons.OBJECT_NOT_FOUND: [{"kind": "configmap"}, {"kind": "secret"}],
-    reasons.KEY_NOT_FOUND: [{"kind": "ConfigMap"}, {"kind": "Secret"}],
-    reasons.HOST_PATH_TYPE_CHECK_FAILED: [
+    reasons_creation.OBJECT_NOT_FOUND: [{"kind": "configmap"}, {"kind": "secret"}],
+    reasons_creation.KEY_NOT_FOUND: [{"kind": "ConfigMap"}, {"kind": "Secret"}],
+    reasons_creation.HOST_PATH_TYPE_CHECK_FAILED: [
         {"kind": kind} for kind in ("directory", "file", "socket file", "character device", "block device")
     ],
-    reasons.FAILED_TO_INSPECT_IMAGE: [{"image": '""'}],
-    reasons.FAILED_TO_APPLY_DEFAULT_TAG: [
-        {"error": reasons.COULD_NOT_PARSE_IMAGE_NAME.format(image=QUOTED, error=PLAIN)}
+    reasons_images.FAILED_TO_INSPECT_IMAGE: [{"image": '""'}],
+    reasons_images.FAILED_TO_APPLY_DEFAULT_TAG: [
+        {"error": reasons_images.COULD_NOT_PARSE_IMAGE_NAME.format(image=QUOTED, error=PLAIN)}
     ],
 }
 POD = '"{}_{}({})"'
@@ -55,20 +55,25 @@ def check(row: Fields, shared: Mapping[str, Any]) -> None:
 
 
 def _catalogue() -> Iterator[str]:
-    """Yield every text of `reasons`, with `{}` where something is filled in."""
-    for value in vars(reasons).values():
-        if isinstance(value, str):
-            yield from _of_template(value)
-        elif inspect.isfunction(value) and value.__module__ == reasons.__name__ and not value.__name__.startswith("_"):
-            yield from _of_function(value)
-    for reason in reasons.PREDICATE_MESSAGES:
-        yield reasons.predicate_failed(reason)
+    """Yield every text of the modules `reasons`, with `{}` where something is filled in."""
+    for module in (reasons, reasons_creation, reasons_images, reasons_node):
+        for value in vars(module).values():
+            if isinstance(value, str):
+                yield from _of_template(value)
+            elif (
+                inspect.isfunction(value) and value.__module__ == module.__name__ and not value.__name__.startswith("_")
+            ):
+                yield from _of_function(value)
+    for reason in reasons_node.PREDICATE_MESSAGES:
+        yield reasons_node.predicate_failed(reason)
     for resource in ("cpu", "memory", "ephemeral-storage", "pods"):
-        yield reasons.not_enough(resource, -1, -1, -1).replace("-1", PLAIN)
-    yield reasons.cannot_enforce_apparmor("AppArmor is not enabled on the host")
-    unable = reasons.UNABLE_TO_MOUNT_VOLUMES.format(unmounted=PLAIN, unattached=PLAIN, failed=PLAIN, error=PLAIN)
+        yield reasons_node.not_enough(resource, -1, -1, -1).replace("-1", PLAIN)
+    yield reasons_node.cannot_enforce_apparmor("AppArmor is not enabled on the host")
+    unable = reasons_creation.UNABLE_TO_MOUNT_VOLUMES.format(
+        unmounted=PLAIN, unattached=PLAIN, failed=PLAIN, error=PLAIN
+    )
     yield f"Unable to attach or mount volumes: {unable}"
-    yield f"{reasons.BACK_OFF_PULLING.format(image=QUOTED)}: {PLAIN}: {PLAIN}"
+    yield f"{reasons_images.BACK_OFF_PULLING.format(image=QUOTED)}: {PLAIN}: {PLAIN}"
 
 
 def _of_template(template: str) -> Iterator[str]:

@@ -9,7 +9,8 @@ from attrs import define, field
 from pod_inputs import NOW
 from table_rows import TableError
 
-from kubelet_emu.api.v1 import Container, Pod, PodSpec, Probe
+from kubelet_emu.api.v1 import Container, Pod, PodSpec
+from kubelet_emu.api.v1_handlers import Probe
 from kubelet_emu.api.v1_status import ContainerState, ContainerStateRunning, ContainerStatus, PodStatus
 from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.rules.observed import ProbeKind, ProbeResult

@@ -14,17 +14,9 @@ from kubelet_stubs import StubRuntime
 from memory_servers import HealthServer, HTTPServer, Network, Reply, headers_of, says, silent
 from table_rows import Fields, TableError
 
-from kubelet_emu.api.v1 import (
-    Container,
-    ContainerPort,
-    EnvVar,
-    ExecAction,
-    GRPCAction,
-    HTTPGetAction,
-    HTTPHeader,
-    Probe,
-    TCPSocketAction,
-)
+from kubelet_emu.api.v1 import Container, ContainerPort
+from kubelet_emu.api.v1_environment import EnvVar
+from kubelet_emu.api.v1_handlers import ExecAction, GRPCAction, HTTPGetAction, HTTPHeader, Probe, TCPSocketAction
 from kubelet_emu.kubelet.http_client import http_get
 from kubelet_emu.kubelet.probing import attempt_probe
 from kubelet_emu.rules.http_request import InvalidPortError, probe_request, resolve_container_port

@@ -10,7 +10,8 @@ from pod_inputs import CONTAINER_POLICIES, NOW, POD_POLICIES
 from table_rows import TableError
 
 from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1 import Container, ContainerRestartRule, ContainerRestartRuleOnExitCodes, Pod, PodSpec, Probe
+from kubelet_emu.api.v1 import Container, ContainerRestartRule, ContainerRestartRuleOnExitCodes, Pod, PodSpec
+from kubelet_emu.api.v1_handlers import Probe
 from kubelet_emu.api.v1_status import (
     ContainerState,
     ContainerStateRunning,

@@ -10,7 +10,8 @@ from pod_inputs import A_PROBE, IMAGE, NOW, POD_POLICIES, a_pod, an_instance, an
 from table_rows import TableError
 
 from kubelet_emu.api import reasons
-from kubelet_emu.api.v1 import Container, Probe
+from kubelet_emu.api.v1 import Container
+from kubelet_emu.api.v1_handlers import Probe
 from kubelet_emu.api.v1_status import PodStatus
 from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.rules.actions import compute_pod_actions

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
-    from typing import Any
 
     from runtime.api import (
         AuthConfig,
@@ -104,17 +103,36 @@ class DockerRuntime:
     _execs: Execs = field(init=False)
     _stopper: Stopper = field(init=False)
     _pause: PauseImages = field(init=False)
+    _opened_by: DockerRuntime | None = field(default=None, init=False)
     _stack: AsyncExitStack = field(factory=AsyncExitStack, init=False)
+
+    def sibling(self, instance: str) -> DockerRuntime:
+        """Return a runtime of another instance on this one's connection, to be opened while this one is open.
+
+        It knows only its own objects; limits, clients and the sandboxes' image are shared.
+        """
+        other = DockerRuntime(
+            instance, root=self.root, pause_image=self.pause_image, keep=self.keep, on_note=self.on_note
+        )
+        other._opened_by = self  # noqa: SLF001 - the same class
+        return other
 
     async def __aenter__(self) -> Self:
         """Reach the engine and open its event stream; RuntimeUnavailableError when it doesn't answer."""
+        if self._opened_by is not None:
+            self.bridge, self._pause = self._opened_by.bridge, self._opened_by._pause  # noqa: SLF001 - the same class
+            self._build()
+            await self._open()
+            return self
         self.bridge = Bridge(
             find_endpoint(self.base_url),
             engine_operations=self.engine_operations,
             exec_operations=self.exec_operations,
         )
         try:
-            self._build(await self.bridge.open())
+            info = await self.bridge.open()
+            self._pause = PauseImages(self.bridge, str(info.get("Architecture", "")), self.pause_image)
+            self._build()
             await self._open()
         except BaseException:
             self.bridge.close()
@@ -146,9 +164,10 @@ class DockerRuntime:
         try:
             await self._stack.aclose()
         finally:
-            self.bridge.close()
+            if self._opened_by is None:
+                self.bridge.close()
 
-    def _build(self, info: Mapping[str, Any]) -> None:
+    def _build(self) -> None:
         """Make the parts; each owns one concern."""
         owner = Owner.current()
         own_labels = {naming.INSTANCE_LABEL: self.instance, **owner.labels()}
@@ -158,7 +177,6 @@ class DockerRuntime:
         self.hub = EventHub(bridge.http, self.instance)
         maker = Maker(bridge, self.instance)
         self._stopper = Stopper(bridge, self.hub)
-        self._pause = PauseImages(bridge, str(info.get("Architecture", "")), self.pause_image)
         self._images = Images(bridge)
         self._sandboxes = Sandboxes(
             bridge, self.hub, maker, self._stopper, self._pause, own_labels, on_note=self.on_note

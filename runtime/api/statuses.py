@@ -187,3 +187,4 @@ class RuntimeStatus:
     memory_bytes: int = 0
     host_ip: str = ""
     clock_offset_seconds: float = 0.0
+    cgroup_version: int = 2

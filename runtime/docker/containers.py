@@ -58,7 +58,7 @@ class Containers:
     def _within_rights(self, config: ContainerConfig) -> ContainerConfig:
         """Return the configuration without a lowered oom_score_adj where the engine refused one."""
         wanted = config.resources.oom_score_adj
-        if self.sandboxes.may_lower_oom_score or not wanted or wanted > 0:
+        if self.sandboxes.oom_scores.may_be_lowered or not wanted or wanted > 0:
             return config
         return attrs.evolve(config, resources=attrs.evolve(config.resources, oom_score_adj=None))
 

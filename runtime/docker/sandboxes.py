@@ -23,6 +23,25 @@ if TYPE_CHECKING:
 
 
 @define(eq=False)
+class OOMScores:
+    """Whether the engine lets us lower oom_score_adj: tried once, and remembered for all that share the engine."""
+
+    on_note: Callable[[str], None]
+    may_be_lowered: bool = field(default=True, init=False)
+
+    @property
+    def of_sandboxes(self) -> int | None:
+        """Return the score of a sandbox, None for the engine's own."""
+        return bodies.SANDBOX_OOM_SCORE_ADJ if self.may_be_lowered else None
+
+    def refuse(self) -> None:
+        """Do without from now on: a rootless engine may not lower the score."""
+        if self.may_be_lowered:
+            self.may_be_lowered = False
+            self.on_note("the engine may not lower oom_score_adj: sandboxes and containers run with its own value")
+
+
+@define(eq=False)
 class Sandboxes:
     """Makes, stops and lists the sandboxes of one instance."""
 
@@ -32,14 +51,13 @@ class Sandboxes:
     stopper: Stopper
     pause: PauseImages
     own_labels: Mapping[str, str]
-    on_note: Callable[[str], None]
-    _oom_score_adj: int | None = field(default=bodies.SANDBOX_OOM_SCORE_ADJ, init=False)
+    oom_scores: OOMScores
 
     async def run(self, config: PodSandboxConfig) -> SandboxID:
         """Create and start a sandbox; one of this name and attempt that runs is adopted."""
         name_with = functools.partial(naming.sandbox_name, config.metadata)
         while True:
-            tried = self._oom_score_adj
+            tried = self.oom_scores.of_sandboxes
             image = await self.pause.sandbox_image()
             body = bodies.sandbox_body(config, image, self.own_labels, oom_score_adj=tried)
             sandbox_id = await self.maker.create(name_with, body)
@@ -49,20 +67,9 @@ class Sandboxes:
                 await self.maker.remove(sandbox_id)
                 if tried is None or not _may_be_refused_oom_score(str(error)):
                     raise
-                self._refuse_oom_score_adj()
+                self.oom_scores.refuse()
                 continue
             return SandboxID(sandbox_id)
-
-    def _refuse_oom_score_adj(self) -> None:
-        """Do without from now on: a rootless engine may not lower the score."""
-        if self._oom_score_adj is not None:
-            self._oom_score_adj = None
-            self.on_note("the engine may not lower oom_score_adj: sandboxes and containers run with its own value")
-
-    @property
-    def may_lower_oom_score(self) -> bool:
-        """Tell whether the engine accepted a lowered oom_score_adj so far."""
-        return self._oom_score_adj is not None
 
     async def stop(self, sandbox_id: SandboxID) -> None:
         """Kill the sandbox's containers, then the sandbox; what is gone is fine.

@@ -35,7 +35,8 @@ from runtime.docker.logs import LogQuery, open_log
 from runtime.docker.making import Maker
 from runtime.docker.owner import Owner
 from runtime.docker.pause import PauseImages
-from runtime.docker.sandboxes import Sandboxes
+from runtime.docker.publishing import Publisher
+from runtime.docker.sandboxes import OOMScores, Sandboxes
 from runtime.docker.stopping import Stopper
 from runtime.docker.volumes import Volumes
 
@@ -103,24 +104,27 @@ class DockerRuntime:
     _execs: Execs = field(init=False)
     _stopper: Stopper = field(init=False)
     _pause: PauseImages = field(init=False)
+    _oom_scores: OOMScores = field(init=False)
+    _publisher: Publisher = field(init=False)
     _opened_by: DockerRuntime | None = field(default=None, init=False)
     _stack: AsyncExitStack = field(factory=AsyncExitStack, init=False)
 
     def sibling(self, instance: str) -> DockerRuntime:
         """Return a runtime of another instance on this one's connection, to be opened while this one is open.
 
-        It knows only its own objects; limits, clients and the sandboxes' image are shared.
+        It knows only its own objects; limits, clients, the sandboxes' image and what was learned of the engine are
+        shared.
         """
         other = DockerRuntime(
             instance, root=self.root, pause_image=self.pause_image, keep=self.keep, on_note=self.on_note
         )
-        other._opened_by = self  # noqa: SLF001 - the same class
+        other._opened_by = self
         return other
 
     async def __aenter__(self) -> Self:
         """Reach the engine and open its event stream; RuntimeUnavailableError when it doesn't answer."""
-        if self._opened_by is not None:
-            self.bridge, self._pause = self._opened_by.bridge, self._opened_by._pause  # noqa: SLF001 - the same class
+        if (first := self._opened_by) is not None:
+            self.bridge, self._pause, self._oom_scores = first.bridge, first._pause, first._oom_scores  # noqa: SLF001
             self._build()
             await self._open()
             return self
@@ -131,6 +135,7 @@ class DockerRuntime:
         )
         try:
             info = await self.bridge.open()
+            self._oom_scores = OOMScores(self.on_note)
             self._pause = PauseImages(self.bridge, str(info.get("Architecture", "")), self.pause_image)
             self._build()
             await self._open()
@@ -178,12 +183,11 @@ class DockerRuntime:
         maker = Maker(bridge, self.instance)
         self._stopper = Stopper(bridge, self.hub)
         self._images = Images(bridge)
-        self._sandboxes = Sandboxes(
-            bridge, self.hub, maker, self._stopper, self._pause, own_labels, on_note=self.on_note
-        )
+        self._sandboxes = Sandboxes(bridge, self.hub, maker, self._stopper, self._pause, own_labels, self._oom_scores)
         self._containers = Containers(bridge, self.hub, maker, self._images, self._sandboxes, own_labels)
         self._execs = Execs(bridge)
         self._volumes = Volumes(bridge, maker, self._pause, own_labels, root=self.root, on_note=self.on_note)
+        self._publisher = Publisher(bridge, own_labels)
         self.dialer = Dialer(self._sandboxes, self._execs, self._pause, maker, own_labels, on_note=self.on_note)
         self.cleaner = Cleaner(bridge, maker, self._volumes, owner, self.instance)
 
@@ -212,6 +216,7 @@ class DockerRuntime:
             memory_bytes=int(info.get("MemTotal") or 0),
             host_ip=await self._gateway(),
             clock_offset_seconds=offset,
+            cgroup_version=int(info.get("CgroupVersion") or 1),
         )
 
     async def _gateway(self) -> str:
@@ -369,6 +374,10 @@ class DockerRuntime:
     async def remove_all(self) -> None:
         """Remove every container and volume of this instance."""
         await self.cleaner.remove_instance()
+
+    async def publish_image(self, base: str, image: str, *, ballast_bytes: int) -> None:
+        """Push `base` with so many random bytes added as `image`; the engine itself keeps nothing of it."""
+        await self._publisher.publish(base, image, ballast_bytes)
 
     async def remove_own_pause_image(self) -> None:
         """Remove our own sandbox image unless a container still uses it."""

@@ -24,6 +24,7 @@ from kubelet_emu.kubelet.run_journal import RunJournal
 from kubelet_emu.kubelet.scheduler import Scheduler
 from kubelet_emu.kubelet.static_pods import StaticPodFolder
 from kubelet_emu.rules.observed import ObservedPod
+from runtime.api import ContainerState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -163,6 +164,12 @@ class Cluster:
         listed = await self.runtime.list_containers(uid)
         containers = tuple([await self.runtime.container_status(summary.id) for summary in listed])
         return ObservedPod(uid=uid, sandboxes=sandboxes, containers=containers)
+
+    async def ended_logs_read(self) -> None:
+        """Wait until the log of every container that has ended is in the journal; CRIError."""
+        for summary in await self.runtime.list_containers():
+            if summary.state is ContainerState.EXITED:
+                await self.logs.drained(summary.id)
 
     def _new_uid(self, key: str) -> str:
         """Return the uid of the n-th object of this name."""

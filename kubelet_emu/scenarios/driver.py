@@ -104,6 +104,8 @@ class Driver:
             in_time = True
         if in_time and self.scenario.linger_seconds:
             await self._sleep_until(trio.current_time() + self.scenario.linger_seconds)
+        if not self.cluster.timebase.is_virtual:
+            await self.cluster.ended_logs_read()
         return in_time
 
     def end(self, *, in_time: bool) -> None:

@@ -41,7 +41,10 @@ ARRIVAL_SECONDS = 0.37
 
 @frozen(kw_only=True)
 class World:
-    """Where scenarios run: an open runtime, the clock, the node; `settings` before a scenario's own needs."""
+    """Where scenarios run: an open runtime, the clock, the node; `settings` before a scenario's own needs.
+
+    `is_emptied` says that whoever opened the runtime removes what a scenario leaves, so nobody waits for the kubelet.
+    """
 
     runtime: Runtime
     timebase: Timebase
@@ -49,6 +52,7 @@ class World:
     settings: KubeletSettings
     seed: int
     sinks: Sequence[Sink] = ()
+    is_emptied: bool = False
 
 
 @frozen(kw_only=True)
@@ -97,7 +101,8 @@ async def run_scenario(scenario: Scenario, world: World) -> Outcome:
             in_time = await _drive(scenario, cluster, recording)
         except (StepError, APIError) as fault:
             error = str(fault)
-        await _clean_up(cluster)
+        if not world.is_emptied:
+            await _clean_up(cluster)
         nursery.cancel_scope.cancel()
     return Outcome(
         name=scenario.name,

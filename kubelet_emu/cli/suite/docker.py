@@ -1,21 +1,151 @@
-"""Scenarios on a Docker engine."""
+"""Scenarios on a Docker engine.
+
+All scenarios of a process share one connection to the engine with its limits. Each has an instance of its own there,
+so its kubelet sees nothing of the others, and whatever happens that instance is removed as a whole.
+"""
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+import os
+import signal
+import zlib
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, cast
 
-from kubelet_emu.cli.failures import InputError
+import click
+import trio
+from attrs import define, evolve, field
+
+from kubelet_emu.cli.instances import default_root, new_instance_id
+from kubelet_emu.cli.suite.claims import Claims, claims_of
+from kubelet_emu.cli.suite.host_folders import emptied
+from kubelet_emu.cli.suite.node_images import NodeImages
+from kubelet_emu.cli.worlds import REGISTRY, simulated_node
+from kubelet_emu.kubelet.settings import KubeletSettings
+from kubelet_emu.kubelet.timebase import Timebase
+from kubelet_emu.scenarios.needs import CGROUP_V2, read_needs
+from kubelet_emu.scenarios.runner import Outcome, World, run_scenario
+from kubelet_emu.scenarios.steps import StepError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from kubelet_emu.cli.suite.options import SuiteOptions
     from kubelet_emu.cli.suite.places import RunScenario
+    from kubelet_emu.scenarios.scenario_file import Scenario
+    from runtime.api import Runtime, RuntimeStatus
+    from runtime.docker import DockerRuntime
+
+CLEAN_UP_SECONDS = 60.0
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@define(eq=False, kw_only=True)
+class DockerWorld:
+    """Runs scenarios on one engine, each in an instance of its own."""
+
+    options: SuiteOptions
+    runtime: DockerRuntime
+    status: RuntimeStatus
+    images: NodeImages
+    _claims: Claims = field(factory=Claims, init=False)
+    _count: int = field(default=0, init=False)
+
+    async def run(self, scenario: Scenario) -> Outcome:
+        """Run one scenario, after those that need the same for themselves alone.
+
+        Its containers, volumes and images are gone afterwards, also when it fails or is cancelled.
+        """
+        async with self._claims.held(claims_of(scenario)):
+            try:
+                with emptied(scenario):
+                    return await self._run(scenario)
+            except StepError as fault:
+                return Outcome(name=scenario.name, error=str(fault))
+
+    async def _run(self, scenario: Scenario) -> Outcome:
+        if missing := await self._missing(scenario):
+            return Outcome(name=scenario.name, skipped=missing)
+        async with self.images.prepared(scenario), self._instance() as runtime:
+            return await run_scenario(scenario, self._world(runtime, scenario))
+
+    async def _missing(self, scenario: Scenario) -> str:
+        """Return what a scenario needs and this engine hasn't, as a sentence; empty when nothing is missing."""
+        for need in read_needs(scenario).places:
+            kind, _, what = need.partition(" ")
+            if need == CGROUP_V2:
+                if self.status.cgroup_version < 2:
+                    return "needs cgroup v2, and the engine's machine has v1"
+            elif kind == "image":
+                if not await self.images.has(f"{REGISTRY}/{what}:1"):
+                    return f"needs the image {REGISTRY}/{what}:1, which can't be had"
+            elif kind != "empty":
+                return f"needs {need!r}, which is not known here"
+        return ""
+
+    @asynccontextmanager
+    async def _instance(self) -> AsyncIterator[DockerRuntime]:
+        self._count += 1
+        async with self.runtime.sibling(f"{self.runtime.instance}-{self._count}") as runtime:
+            try:
+                yield runtime
+            finally:
+                with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
+                    await runtime.remove_all()
+
+    def _world(self, runtime: DockerRuntime, scenario: Scenario) -> World:
+        node = simulated_node()
+        return World(
+            runtime=cast("Runtime", runtime),
+            timebase=Timebase.real(),
+            node=evolve(node, host_ips=(self.status.host_ip,) if self.status.host_ip else ()),
+            settings=KubeletSettings(timing=self.options.timing, mirrors=self.options.registry_mirrors),
+            seed=self.options.seed + zlib.crc32(scenario.name.encode()),  # so that uids, and thus names, differ
+            is_emptied=True,
+        )
 
 
 @asynccontextmanager
 async def open_docker_world(options: SuiteOptions) -> AsyncIterator[RunScenario]:
-    """Give what runs one scenario on the engine; what scenarios share is opened once and closed at the end."""
-    raise InputError(f"scenarios do not run on {options.runtime} yet")
-    yield
+    """Give what runs one scenario on the engine; on leaving nothing of the scenarios is left there.
+
+    What dead runs left is removed first. SIGINT, SIGTERM and SIGHUP end it as KeyboardInterrupt.
+    RuntimeUnavailableError when no engine answers.
+    """
+    from runtime.docker import DockerRuntime
+
+    root = options.root_dir or default_root(os.environ, os.getuid())
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(_ended_by_signals())
+        runtime = DockerRuntime(new_instance_id(), root=root, on_note=_note)
+        await stack.enter_async_context(runtime)
+        stack.push_async_callback(_leave, runtime)
+        await runtime.sweep_dead_owners()
+        images = NodeImages(runtime=runtime, mirrors=options.registry_mirrors, on_note=_note)
+        yield DockerWorld(options=options, runtime=runtime, status=await runtime.status(), images=images).run
+
+
+async def _leave(runtime: DockerRuntime) -> None:
+    with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
+        await runtime.remove_all()
+        await runtime.remove_own_pause_image()
+
+
+def _note(text: str) -> None:
+    click.echo(f"note: {text}", err=True)
+
+
+@asynccontextmanager
+async def _ended_by_signals() -> AsyncIterator[None]:
+    """Cancel the body at a signal, and raise KeyboardInterrupt once it has cleaned up."""
+    async with trio.open_nursery() as nursery:
+        await nursery.start(_watch_signals)
+        yield
+        nursery.cancel_scope.cancel()
+
+
+async def _watch_signals(*, task_status: trio.TaskStatus[None]) -> None:
+    with trio.open_signal_receiver(*SIGNALS) as received:
+        task_status.started()
+        async for _ in received:
+            raise KeyboardInterrupt

@@ -11,6 +11,7 @@ from kubelet_emu.kubelet.timing import FAST, KUBELET
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from kubelet_emu.images.mirrors import Mirror
     from kubelet_emu.kubelet.timing import Timing
 
 
@@ -27,6 +28,8 @@ class SuiteOptions:
     compare: bool = False
     seed: int = 1
     timing_name: Literal["fast", "kubelet"] | None = None
+    registry_mirrors: tuple[Mirror, ...] = ()
+    root_dir: Path | None = None
 
     @property
     def is_simulated(self) -> bool:

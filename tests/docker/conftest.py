@@ -30,6 +30,7 @@ def engine() -> Iterator[APIClient]:
     with (Path(tempfile.gettempdir()) / "kubelet-emu-tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         images.ensure_busybox(client)
+        images.ensure_grpc(client)
     yield client
     client.close()
 

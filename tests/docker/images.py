@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 REPOSITORY = "127.0.0.1:5000/kemu"
 BUSYBOX = f"{REPOSITORY}/busybox:1"
 BUSYBOX_2 = f"{REPOSITORY}/busybox:2"
+GRPC = f"{REPOSITORY}/grpc:1"
+GRPC_SERVER = Path(__file__).parent / "grpc_health.sh"
 
 
 def busybox_path() -> Path:
@@ -82,6 +84,22 @@ def ensure_busybox(client: APIClient) -> None:
     for name, extra in ((BUSYBOX, {"etc/kemu-image": b"1\n"}), (BUSYBOX_2, {"etc/kemu-image": b"2\n"})):
         if not client.images(name=name):
             make_image(client, name, extra=extra)
+
+
+def ensure_grpc(client: APIClient) -> None:
+    """Make the image of a gRPC health server where it is missing."""
+    if not client.images(name=GRPC):
+        command = 'CMD ["/bin/sh", "/bin/grpc-health"]'
+        make_image(client, GRPC, extra={"bin/grpc-health": GRPC_SERVER.read_bytes()}, changes=(command,))
+
+
+def push_as(client: APIClient, name: str, other_name: str) -> None:
+    """Push an image under another name, which the engine doesn't keep."""
+    repository, _, tag = other_name.rpartition(":")
+    client.tag(name, repository, tag)
+    for message in client.push(repository, tag, stream=True, decode=True):
+        assert "error" not in message, message
+    client.remove_image(other_name)
 
 
 def make_big_image(client: APIClient, name: str, megabytes: int) -> str:

@@ -77,40 +77,53 @@ def _encode_item(item: Scalar | str, value: object) -> object:
     return value
 
 
-def decode_mapping(api_class: type[T], mapping: Mapping[str, object], path: str = "") -> T:
-    """Build an API object from its JSON form; DecodeError names the path of the first fault."""
+def decode_mapping(
+    api_class: type[T], mapping: Mapping[str, object], path: str = "", *, ignore_unknown: bool = False
+) -> T:
+    """Build an API object from its JSON form; DecodeError names the path of the first fault.
+
+    With `ignore_unknown` fields that the types don't have are left out, as in objects of another server.
+    """
     shapes = fields_of(api_class)
     arguments: dict[str, object] = {}
     for key, value in mapping.items():
         where = f"{path}.{key}" if path else key
         shape = shapes.get(key)
+        if shape is None and ignore_unknown:
+            continue
         if shape is None:
             message = f'unknown field "{where}"'
             raise DecodeError(message)
         if value is not None:
-            arguments[shape.attribute] = _decode_field(shape, value, where)
+            arguments[shape.attribute] = _decode_field(shape, value, where, ignore_unknown=ignore_unknown)
     return api_class(**arguments)
 
 
-def _decode_field(shape: FieldShape, value: object, path: str) -> object:
+def _decode_field(shape: FieldShape, value: object, path: str, *, ignore_unknown: bool) -> object:
     match shape.many:
         case Many.ONE:
-            return _decode_item(shape.item, value, path)
+            return _decode_item(shape.item, value, path, ignore_unknown=ignore_unknown)
         case Many.LIST:
             if not isinstance(value, list | tuple):
                 raise _wrong(path, value, "a list")
-            return tuple(_decode_item(shape.item, each, f"{path}[{index}]") for index, each in enumerate(value))
+            return tuple(
+                _decode_item(shape.item, each, f"{path}[{index}]", ignore_unknown=ignore_unknown)
+                for index, each in enumerate(value)
+            )
         case Many.MAP:
             if not isinstance(value, dict):
                 raise _wrong(path, value, "a mapping")
-            return {key: _decode_item(shape.item, each, f"{path}[{key}]") for key, each in value.items()}
+            return {
+                key: _decode_item(shape.item, each, f"{path}[{key}]", ignore_unknown=ignore_unknown)
+                for key, each in value.items()
+            }
 
 
-def _decode_item(item: Scalar | str, value: object, path: str) -> object:
+def _decode_item(item: Scalar | str, value: object, path: str, *, ignore_unknown: bool) -> object:
     if isinstance(item, str):
         if not isinstance(value, dict):
             raise _wrong(path, value, f"a {item}")
-        return decode_mapping(api_type(item), value, path)
+        return decode_mapping(api_type(item), value, path, ignore_unknown=ignore_unknown)
     return _decode_scalar(item, value, path)
 
 

@@ -1,29 +1,30 @@
-"""`kubelet-emu trace`: a lifecycle log as the trace that scenarios are checked against."""
+"""`kubelet-emu trace`: logs of any origin as the trace that scenarios are checked against."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
+from kubelet_emu.cli.log_options import log_parameters
+
 
 @click.command("trace")
-@click.argument("log", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="LOG")
-def command(log: Path) -> None:
-    """Write the trace of a lifecycle log to stdout, one JSON object a line.
+@log_parameters
+def command(**given: object) -> None:
+    """Write the trace of one run's logs to stdout, one JSON object a line, in order of time.
 
-    Exit status: 2 when nothing of the log can be read, 1 when some of its lines can't (each is named), else 0.
+    LOG is a file, a folder or - for stdin: a lifecycle log, a trace, output of kubectl (events, watches, logs) or of
+    stern, or a container's log as its runtime keeps it. docs/LOGS.md says how to get each from a cluster.
+
+    Exit status: 2 when nothing of a log can be read, 1 when some of its lines can't (each is named), else 0.
     """
-    from kubelet_emu.journal.read import read_log
-    from kubelet_emu.journal.trace import project, to_line
+    from kubelet_emu.cli.log_options import read_given, tell_faults
+    from kubelet_emu.journal.trace import to_line
 
-    found = read_log(log)
-    for record in project(found.entries):
+    log = read_given(given)
+    for record in log.trace.records:
         sys.stdout.write(to_line(record))
-    for problem in found.problems:
-        click.echo(f"{log}:{problem.line}: {problem.text}", err=True)
-    if found.is_torn:
-        click.echo(f"{log}: the last line was cut off", err=True)
-    if found.problems:
-        sys.exit(1 if found.entries else 2)
+    tell_faults(log)
+    if log.faults:
+        sys.exit(1 if log.trace.records or log.entries else 2)

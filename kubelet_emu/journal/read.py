@@ -42,16 +42,31 @@ class ReadLog:
 
 
 @define
-class _Reader:
+class LogReader:
+    """Reads a log line by line."""
+
     entries: list[Entry] = field(factory=list)
     problems: list[LogProblem] = field(factory=list)
     epoch: datetime = _START_OF_TIME
+    _last: int = field(default=0, init=False)
+    _is_complete: bool = field(default=True, init=False)
 
     def read(self, line: int, text: bytes) -> None:
+        """Take a line with its end; one that is blank says nothing."""
+        if not text.strip():
+            return
+        self._last, self._is_complete = line, text.endswith(b"\n")
         try:
             self.entries.append(self._decode(text))
         except ValueError as error:
             self.problems.append(LogProblem(line=line, text=_explain(error)))
+
+    def result(self) -> ReadLog:
+        """Return what was read; a last line without its end that can't be read is torn, not wrong."""
+        problems = self.problems
+        is_torn = not self._is_complete and bool(problems) and problems[-1].line == self._last
+        kept = problems[:-1] if is_torn else problems
+        return ReadLog(entries=tuple(self.entries), problems=tuple(kept), is_torn=is_torn)
 
     def _decode(self, text: bytes) -> Entry:
         data = json.loads(text)
@@ -77,15 +92,10 @@ def _explain(error: ValueError) -> str:
 
 def read_lines(lines: Iterable[bytes]) -> ReadLog:
     """Return the entries of a log's lines in their order."""
-    reader, last, is_complete = _Reader(), 0, True
+    reader = LogReader()
     for number, text in enumerate(lines, start=1):
-        if text.strip():
-            reader.read(number, text)
-            last, is_complete = number, text.endswith(b"\n")
-    is_torn = not is_complete and bool(reader.problems) and reader.problems[-1].line == last
-    if is_torn:
-        reader.problems.pop()
-    return ReadLog(entries=tuple(reader.entries), problems=tuple(reader.problems), is_torn=is_torn)
+        reader.read(number, text)
+    return reader.result()
 
 
 def read_log(path: Path) -> ReadLog:

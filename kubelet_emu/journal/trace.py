@@ -46,6 +46,11 @@ class Projection:
     _origin: datetime | None = field(default=None, init=False)
     _deleted_jobs: set[str] = field(factory=set, init=False)
 
+    @property
+    def origin(self) -> datetime | None:
+        """Return what the records' seconds count from; None before the first record."""
+        return self._origin
+
     def feed(self, entry: Entry) -> JsonObject | None:
         """Return the trace record of an entry, None when it has none."""
         if self._origin is None and isinstance(entry.record, ManifestRecord):

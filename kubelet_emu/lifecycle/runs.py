@@ -1,7 +1,9 @@
 """The runs of one container, from all that a trace tells of them.
 
-The runtime's own records are exact and, where there are any, alone say what ran. Else a start is the first log line or
-the first status that shows it, and an exit lies between the run's last log line and the status that shows it.
+The runtime's own records are exact and, where there are any, alone say what ran. Else a start is what a `moment` record
+says of it, the first log line or the first status that shows it, and an exit is what a `moment` record says, or lies
+between the run's last log line and the status that shows it. A time with a `resolution` is an interval, which the log
+lines of the run make narrower.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from kubelet_emu.lifecycle.trace import (
     STATUS_SLACK_SECONDS,
     Run,
     interval,
+    latest,
     number_of,
     time_of,
 )
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from kubelet_emu.lifecycle.trace import RawRecord, Trace
 
 _NUMBER = re.compile(r"-?\d+$")
+_SAID = {"started": "start", "exited": "exit"}
+Bounds = tuple[float, float]
 
 
 @define(eq=False)
@@ -35,7 +40,8 @@ class _Evidence:
     """What was found of the runs of one container."""
 
     runs: dict[int, Run] = field(factory=dict)
-    exact: dict[tuple[int, str], float] = field(factory=dict)
+    exact: dict[tuple[int, str], Bounds] = field(factory=dict)
+    said: dict[tuple[int, str], Bounds] = field(factory=dict)
     first_line: dict[int, RawRecord] = field(factory=dict)
     last_line: dict[int, RawRecord] = field(factory=dict)
     start_seen: dict[int, float] = field(factory=dict)
@@ -63,6 +69,7 @@ def runs_of(trace: Trace, name: str, pod: str) -> Mapping[int, Run]:
     """Return the runs of a container of one pod by number, in order."""
     found = _Evidence()
     _read_runs(found, trace, name, pod)
+    _read_moments(found, trace, name, pod)
     _read_log(found, trace, name, pod)
     for at, status in trace.container_statuses(name, pod):
         _read_status(found, at, status)
@@ -76,20 +83,30 @@ def runs_of(trace: Trace, name: str, pod: str) -> Mapping[int, Run]:
 
 def _read_runs(found: _Evidence, trace: Trace, name: str, pod: str) -> None:
     """Read the runtime's records; two starts under one number are two runs."""
-    latest = 0
+    newest = 0
     for record in trace.of_kind("run", pod):
         if record.get("container") != name:
             continue
         given = number_of(record["run"])
         if record["what"] == "start":
-            latest = given if given > latest else latest + 1
-        n = latest if latest and given <= latest else given
+            newest = given if given > newest else newest + 1
+        n = newest if newest and given <= newest else given
         run = found.run(n)
-        found.exact.setdefault((n, str(record["what"])), time_of(record))
+        found.exact.setdefault((n, str(record["what"])), (time_of(record), latest(record)))
         if record["what"] == "exit":
             code = record.get("code")
             run.code = None if code is None else number_of(code)
             run.reason = str(record["reason"]) if record.get("reason") else None
+
+
+def _read_moments(found: _Evidence, trace: Trace, name: str, pod: str) -> None:
+    """Read what an app's own lines say of starts and exits."""
+    for record in trace.of_kind("moment", pod):
+        what = _SAID.get(str(record.get("what")))
+        if what is not None and record.get("container") == name:
+            n = number_of(record.get("run", 1))
+            found.run(n)
+            found.said.setdefault((n, what), (time_of(record), latest(record)))
 
 
 def _read_log(found: _Evidence, trace: Trace, name: str, pod: str) -> None:
@@ -128,13 +145,13 @@ def _read_events(found: _Evidence, trace: Trace, name: str, pod: str) -> None:
     for nth, record in enumerate(started, 1):
         n = max(nth, number_of(record.get("count") or 1))
         if n in found.runs or n not in found.start_seen:
-            found.start_seen[n] = min(found.start_seen.get(n, math.inf), time_of(record))
+            found.start_seen[n] = min(found.start_seen.get(n, math.inf), latest(record))
             found.run(n)
 
 
 def _keep_what_ran(found: _Evidence) -> None:
     """Drop what only a status claims; a process that could not be started has an end all the same."""
-    ran = {n for n, _ in found.exact} | set(found.first_line)
+    ran = {n for n, _ in (*found.exact, *found.said)} | set(found.first_line)
     found.start_seen = {n: at for n, at in found.start_seen.items() if n in ran}
     found.exit_seen = {n: at for n, at in found.exit_seen.items() if n in ran or found.runs[n].reason in CANNOT_RUN}
     found.runs = {n: run for n, run in found.runs.items() if n in ran or n in found.exit_seen}
@@ -142,18 +159,32 @@ def _keep_what_ran(found: _Evidence) -> None:
 
 def _place(found: _Evidence, n: int, run: Run, label: str) -> None:
     """Say when a run began and ended, as exactly as the trace allows."""
-    started, exited = f"{label} started", f"{label} exited"
-    if (n, "start") in found.exact:
-        run.started = interval(found.exact[n, "start"], found.exact[n, "start"], started)
-    elif n in found.first_line:
-        at = time_of(found.first_line[n])
-        run.started = interval(at, at, started)
-    elif n in found.start_seen:
-        run.started = interval(found.start_seen[n] - STATUS_SLACK_SECONDS, found.start_seen[n], started)
-    if (n, "exit") in found.exact:
-        run.exited = interval(found.exact[n, "exit"], found.exact[n, "exit"], exited)
-    elif n in found.exit_seen:
-        run.exited = interval(*_exit_bounds(found, n), exited)
+    began, ended = _start_bounds(found, n), _end_bounds(found, n)
+    if began is not None:
+        run.started = interval(*began, f"{label} started")
+    if ended is not None:
+        run.exited = interval(*ended, f"{label} exited")
+
+
+def _start_bounds(found: _Evidence, n: int) -> Bounds | None:
+    first = found.first_line.get(n)
+    told = found.exact.get((n, "start")) or found.said.get((n, "start"))
+    if told is not None:
+        low, high = told
+        return (low, max(low, min(high, latest(first)))) if first is not None else told
+    if first is not None:
+        return time_of(first), latest(first)
+    seen = found.start_seen.get(n)
+    return None if seen is None else (seen - STATUS_SLACK_SECONDS, seen)
+
+
+def _end_bounds(found: _Evidence, n: int) -> Bounds | None:
+    last = found.last_line.get(n)
+    told = found.exact.get((n, "exit")) or found.said.get((n, "exit"))
+    if told is not None:
+        low, high = told
+        return (min(high, max(low, time_of(last))), high) if last is not None else told
+    return _exit_bounds(found, n) if n in found.exit_seen else None
 
 
 def _exit_bounds(found: _Evidence, n: int) -> tuple[float, float]:

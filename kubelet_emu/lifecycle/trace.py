@@ -1,7 +1,8 @@
 """A recorded trace, ready to be asked.
 
 Reads the records of docs/SCENARIOS.md, in our own spelling and in that of a recorder on a real node, into one form; a
-moment is an interval, since some facts are known only a little after they happened. Values only.
+moment is an interval, since some facts are known only a little after they happened. A record with `resolution` (in
+seconds) happened in [t, t + resolution): its clock is that coarse. Values only.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Trace:
         known = sorted((new for record in raw for new in _normalised(record)), key=time_of)
         _number_steps(known)
         pods = dict.fromkeys(str(record["pod"]) for record in known if record.get("pod"))
-        return cls(known, tuple(pods), any(record.get("kind") in {"runtime", "run"} for record in raw))
+        return cls(known, tuple(pods), any(map(_is_exact_run, raw)))
 
     def pod_named(self, pod: str) -> str | None:
         """Return the pod that a selector means: a name, "@k" for the k-th to appear, None for "*"."""
@@ -110,11 +111,11 @@ class Trace:
         return tuple(names)
 
     def container_statuses(self, name: str, pod: str) -> Iterator[tuple[float, Mapping[str, object]]]:
-        """Return the statuses of a container with their times."""
+        """Return the statuses of a container, each with the time when it had surely been seen."""
         for record in self.of_kind("status", pod):
             status = containers_of(record).get(name)
             if status is not None:
-                yield time_of(record), status
+                yield latest(record), status
 
     def runs(self, name: str, pod: str) -> Mapping[int, Run]:
         """Return the runs of one container of one pod by number."""
@@ -131,6 +132,16 @@ def time_of(record: Mapping[str, object]) -> float:
     return float(cast("float", record["t"]))
 
 
+def latest(record: Mapping[str, object]) -> float:
+    """Return when a record's fact had surely happened: its time plus the step of its clock."""
+    return time_of(record) + resolution_of(record)
+
+
+def resolution_of(record: Mapping[str, object]) -> float:
+    """Return the step of the clock that wrote a record, in seconds; 0 where it is exact."""
+    return float(cast("float", record.get("resolution") or 0.0))
+
+
 def number_of(value: object) -> int:
     """Return a number of a record, 0 where there is none."""
     return int(cast("int", value)) if value is not None else 0
@@ -144,6 +155,11 @@ def containers_of(record: Mapping[str, object]) -> Mapping[str, Mapping[str, obj
 def mapping_of(record: Mapping[str, object], key: str) -> Mapping[str, object]:
     """Return a nested mapping of a record, empty where there is none."""
     return cast("Mapping[str, object]", record.get(key) or {})
+
+
+def _is_exact_run(record: RawRecord) -> bool:
+    """Tell whether a record is the runtime's own of a run, not one that a status told to the second."""
+    return record.get("kind") in {"runtime", "run"} and not record.get("resolution")
 
 
 def _number_steps(records: list[RawRecord]) -> None:

@@ -38,12 +38,13 @@ DEFAULT_GRACE_SECONDS = 30
 
 
 class ContainerKind(enum.Enum):
-    """The part a container plays in its pod."""
+    """The part a container plays in its pod; UNKNOWN where a log comes without the manifest that says it."""
 
     INIT = "init"
     SIDECAR = "sidecar"
     MAIN = "main"
     EPHEMERAL = "ephemeral"
+    UNKNOWN = "unknown"
 
 
 @define

@@ -1,0 +1,107 @@
+"""Why the kubelet stopped a container, and with what grace.
+
+Source: kubelet v1.36 killContainer, setTerminationGracePeriod, calculateEffectiveGracePeriod.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kubelet_emu.journal.facts import DEFAULT_GRACE_SECONDS, ContainerKind
+from kubelet_emu.lifecycle.history import StopCause
+
+if TYPE_CHECKING:
+    from kubelet_emu.api.v1 import Container, EphemeralContainer
+    from kubelet_emu.lifecycle.history import ContainerHistory, PodHistory, RunHistory
+
+_WORDS = (
+    ("failed liveness probe", StopCause.LIVENESS),
+    ("failed startup probe", StopCause.STARTUP),
+    ("FailedPostStartHook", StopCause.POST_START),
+    ("definition changed", StopCause.CHANGED),
+    ("resize requires restart", StopCause.CHANGED),
+    ("state, try killing it", StopCause.CHANGED),
+)
+_RESTART_ALL = "killing"
+_NEAR_SECONDS = 2.0
+_OF_STATUS = {
+    "DeadlineExceeded": StopCause.DEADLINE,
+    "Evicted": StopCause.EVICTED,
+    "Preempting": StopCause.EVICTED,
+    "Terminated": StopCause.SHUTDOWN,
+}
+
+
+def cause_of_message(message: str, container: ContainerHistory) -> StopCause | None:
+    """Return why one container was stopped by itself, from its Killing event; None for a stop of the whole pod."""
+    if message == _RESTART_ALL:
+        return StopCause.RESTART_ALL
+    text = message.replace(f"ontainer {container.name}", "", 1)
+    return next((cause for words, cause in _WORDS if words in text), None)
+
+
+def pod_wide_cause(pod: PodHistory, at: float) -> StopCause:
+    """Return why a whole pod was stopped at a time."""
+    if pod.terminating is not None and pod.terminating.low <= at:
+        return StopCause.DELETED
+    if any(e.reason == "SandboxChanged" and abs(e.at.high - at) <= _NEAR_SECONDS for e in pod.events):
+        return StopCause.SANDBOX
+    for event in pod.events:
+        if event.reason in {"DeadlineExceeded", "Evicted", "Preempting"} and event.at.low <= at:
+            return _OF_STATUS[event.reason]
+    if (reason := _disruption(pod)) in _OF_STATUS:
+        return _OF_STATUS[reason]
+    if _have_ended(pod, at):
+        return StopCause.ENDED
+    if pod.is_mirror:
+        return StopCause.REMOVED
+    return StopCause.INIT_FAILED if _has_failed_init(pod, at) else StopCause.UNKNOWN
+
+
+def _disruption(pod: PodHistory) -> str:
+    """Return the reason that the pod's status ends with; a pod that ends well keeps only the condition."""
+    for condition in pod.conditions:
+        if condition.type == "DisruptionTarget" and condition.status == "True":
+            return "Terminated" if "node shutdown" in condition.message else "Evicted"
+    return next((change.reason for change in reversed(pod.phases) if change.reason), "")
+
+
+def _have_ended(pod: PodHistory, at: float) -> bool:
+    mains = pod.of_kind(ContainerKind.MAIN)
+    return bool(mains) and all(_is_over(container.last_run, at) for container in mains)
+
+
+def _is_over(run: RunHistory | None, at: float) -> bool:
+    return run is not None and run.exited is not None and run.exited.low <= at
+
+
+def _has_failed_init(pod: PodHistory, at: float) -> bool:
+    runs = (container.last_run for container in pod.of_kind(ContainerKind.INIT))
+    return any(run is not None and _is_over(run, at) and run.code not in {0, None} for run in runs)
+
+
+def grace_of(
+    pod: PodHistory, cause: StopCause, container: Container | EphemeralContainer | None, at: float
+) -> tuple[float | None, bool]:
+    """Return the grace of a stop that began at a time, and whether the log or the spec is sure about it.
+
+    A deletion counts with what the object said when the stop began: a shorter one later comes too late.
+    """
+    spec = None if pod.spec is None else pod.spec.spec.termination_grace_period_seconds
+    own = None if pod.spec is None else float(DEFAULT_GRACE_SECONDS if spec is None else spec)
+    match cause:
+        case StopCause.DELETED:
+            asked = [d.grace for d in pod.deletions if d.at.low <= at and d.grace is not None]
+            return (max(asked[-1], 1.0), True) if asked else (own, False)
+        case StopCause.RESTART_ALL:
+            return 0.0, True
+        case StopCause.LIVENESS | StopCause.STARTUP if container is not None:
+            probe = container.liveness_probe if cause is StopCause.LIVENESS else container.startup_probe
+            seconds = probe.termination_grace_period_seconds if probe is not None else None
+            return (float(seconds), True) if seconds is not None else (own, own is not None)
+        case StopCause.REMOVED:
+            return own, False
+        case StopCause.EVICTED | StopCause.SHUTDOWN | StopCause.UNKNOWN:
+            return None, False
+        case _:
+            return own, own is not None

@@ -269,8 +269,8 @@ class DockerRuntime:
             await self._stopper.stop(container_id, signal, timeout_seconds)
 
     async def kill_container(self, container_id: ContainerID, signal: str) -> None:
-        """Send one signal at once; a container that does not run is an error."""
-        if not await self._stopper.send(container_id, signal):
+        """Send one signal at once, as from outside; a container that does not run is an error."""
+        if not await self._stopper.send_from_outside(container_id, signal):
             raise CRIError(f"container {container_id!r} does not run")
 
     async def remove_container(self, container_id: ContainerID, *, keep_logs: bool = False) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import trio
 from attrs import define, field
 
-from runtime.api import CRIError, NotFoundError
+from runtime.api import NotFoundError
 from runtime.docker.errors import NotRunningError
 
 if TYPE_CHECKING:
@@ -111,16 +111,22 @@ class Stopper:
         return bool(inspected["State"].get("Running"))
 
     async def send(self, container_id: str, signal: str) -> bool:
-        """Send one signal; tell whether there was somebody to receive it."""
+        """Send one signal as this runtime's own; tell whether there was somebody to receive it."""
         self.hub.expect_signal(container_id, signal)
+        is_received = False
+        try:
+            is_received = await self.send_from_outside(container_id, signal)
+        finally:
+            if not is_received:
+                self.hub.forget_signal(container_id, signal)
+        return is_received
+
+    async def send_from_outside(self, container_id: str, signal: str) -> bool:
+        """Send one signal that nobody takes for this runtime's; tell whether there was somebody to receive it."""
         try:
             await self.bridge.urgent(lambda client: client.kill(container_id, signal))
         except (NotRunningError, NotFoundError):
-            self.hub.forget_signal(container_id, signal)
             return False
-        except CRIError:
-            self.hub.forget_signal(container_id, signal)
-            raise
         return True
 
 

@@ -140,20 +140,27 @@ async def test_the_stop_signal_of_the_spec_is_sent(pod: PodMaker) -> None:
     assert (status.exit_code, status.stop_signal) == (9, "SIGUSR1")
 
 
-@pytest.mark.parametrize("by_us", [True, False], ids=["our own signal is told as ours", "a signal from outside is not"])
-async def test_who_sent_a_signal(pod: PodMaker, engine: APIClient, by_us: bool) -> None:  # noqa: FBT001 - a table's column
+@pytest.mark.parametrize(
+    ("sender", "own"),
+    [("stop", True), ("kill", False), ("engine", False)],
+    ids=["a stop's signal is ours", "a kill by hand is not", "nor is one behind our back"],
+)
+async def test_who_sent_a_signal(pod: PodMaker, engine: APIClient, sender: str, own: bool) -> None:  # noqa: FBT001 - a table's column
     container_id = await pod.start("a", "echo ready; sleep 100")
     await pod.log_until(container_id, "ready")
 
     async def do() -> None:
-        if by_us:
-            await pod.runtime.kill_container(container_id, "SIGKILL")
-        else:
-            await trio.to_thread.run_sync(engine.kill, container_id, "SIGKILL")
+        match sender:
+            case "stop":
+                await pod.runtime.stop_container(container_id, 0)
+            case "kill":
+                await pod.runtime.kill_container(container_id, "SIGKILL")
+            case _:
+                await trio.to_thread.run_sync(engine.kill, container_id, "SIGKILL")
 
     seen = await events_until(pod.runtime, do, RuntimeEventType.CONTAINER_EXITED)
-    [signalled] = [event for event in seen if event.type is RuntimeEventType.CONTAINER_SIGNALLED]
-    assert (signalled.signal, signalled.own) == ("SIGKILL", by_us)
+    signals = [event for event in seen if event.type is RuntimeEventType.CONTAINER_SIGNALLED]
+    assert (signals[-1].signal, {event.own for event in signals}) == ("SIGKILL", {own})
     assert seen[-1].exit_code == 137
 
 

@@ -175,6 +175,9 @@ async def test_signals_that_the_engine_refuses(behind: PodMaker, stand_in: Stand
     stand_in.refuse("POST .*/kill", 500, "permission denied", times=1)
     with pytest.raises(CRIError, match="permission denied"):
         await behind.runtime.kill_container(container_id, "SIGUSR1")
+    stand_in.refuse("POST .*/kill", 500, "permission denied", times=1)
+    with pytest.raises(CRIError, match="permission denied"):
+        await behind.runtime.stop_container(container_id, 0)
 
 
 async def test_starts_and_removals_that_the_engine_refuses(behind: PodMaker, stand_in: StandIn) -> None:

@@ -1,7 +1,7 @@
 """Run the whole test suite: without an engine, then on one where it answers.
 
-`--coverage` combines both and holds the limits; `--docker-all` runs the long tests on Docker too. The last lines say
-what was run and what was not.
+`--coverage` combines both and holds the limits; `--docker-all` runs the long tests and all scenarios on Docker too. The
+last lines say what was run and what was not.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+SCENARIOS = "tests/docker/test_scenarios.py"
+"""They share one process, eight at a time, so nothing else runs beside them."""
 RULES_LIMIT = 100
 REST_LIMIT = 95
 
@@ -51,7 +53,8 @@ def main() -> int:
     if with_engine:
         append = [*measure, "--cov-append"] if measure else []
         long_tests = [] if options.docker_all else ["--deselect-long"]
-        statuses.append(run_pytest("docker", "4", *append, *long_tests))
+        statuses.append(run_pytest("docker", "4", *append, *long_tests, f"--ignore={SCENARIOS}"))
+        statuses.append(run_pytest("docker", "0", *append, *long_tests, SCENARIOS))
     if options.coverage:
         statuses.append(report_coverage())
     if not with_engine:

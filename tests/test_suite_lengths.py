@@ -31,6 +31,12 @@ def test_how_long_a_scenario_takes(tmp_path: Path, recording: str | None, end: E
     assert expected_seconds(scenario) == wanted
 
 
+def test_a_recording_may_be_shorter_than_the_wait_behind_the_end(tmp_path: Path) -> None:
+    (tmp_path / "trace.jsonl").write_text('{"t": 6}\n')
+    scenario = Scenario(name="s", path=tmp_path / "scenario.yaml", linger_seconds=40)
+    assert expected_seconds(scenario) == 40
+
+
 def test_the_long_ones_start_first(tmp_path: Path) -> None:
     lengths = {"a": 3.0, "b": 7.0, "c": 3.0}
     scenarios = [Scenario(name=n, path=tmp_path / f"{n}.scenario.yaml", end=End(seconds=s)) for n, s in lengths.items()]

@@ -52,6 +52,7 @@ class Sandboxes:
     pause: PauseImages
     own_labels: Mapping[str, str]
     oom_scores: OOMScores
+    _stopping: set[str] = field(factory=set, init=False)
 
     async def run(self, config: PodSandboxConfig) -> SandboxID:
         """Create and start a sandbox; one of this name and attempt that runs is adopted."""
@@ -74,8 +75,16 @@ class Sandboxes:
     async def stop(self, sandbox_id: SandboxID) -> None:
         """Kill the sandbox's containers, then the sandbox; what is gone is fine.
 
+        From the beginning it counts as not ready: who sees one of its containers dead must not start that anew in it.
         Source: containerd's StopPodSandbox kills: whoever wanted a grace has stopped the containers before.
         """
+        self._stopping.add(sandbox_id)
+        try:
+            await self._stop(sandbox_id)
+        finally:
+            self._stopping.discard(sandbox_id)
+
+    async def _stop(self, sandbox_id: SandboxID) -> None:
         containers = await self.bridge.read(functools.partial(_list, self._filter(sandbox_id)))
         running = [item["Id"] for item in containers if item["State"] == "running"]
         async with trio.open_nursery() as nursery:
@@ -110,8 +119,9 @@ class Sandboxes:
         return tuple(convert.sandbox_summary(self._with_known_death(item)) for item in items)
 
     def _with_known_death(self, item: Any) -> Any:  # noqa: ANN401 - the engine's JSON
-        """Return a list entry with the death that the engine's list does not show yet."""
-        return {**item, "State": "exited"} if self.hub.is_dead(item["Id"]) else item
+        """Return a list entry with the death that the engine's list does not show yet, or that is on its way."""
+        is_over = self.hub.is_dead(item["Id"]) or item["Id"] in self._stopping
+        return {**item, "State": "exited"} if is_over else item
 
     async def status(self, sandbox_id: SandboxID) -> PodSandboxStatus:
         """Return one sandbox with its addresses; NotFoundError."""

@@ -12,6 +12,7 @@ import pytest
 import trio
 from docker import APIClient
 from engine_pods import EngineProxy, PodMaker, new_instance, sandbox_config
+from figures import FIGURES
 from registry import Registry, SlowProxy, running_registry
 
 from runtime.api import ImageID
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
 LIMIT_SECONDS = 60.0
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Show the figures of the scenarios."""
+    if text := config.stash.get(FIGURES, ""):
+        terminalreporter.write_line(text)
 
 
 @pytest.fixture(scope="session")

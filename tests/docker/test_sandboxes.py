@@ -70,6 +70,17 @@ async def test_stopping_a_sandbox_kills_what_runs_in_it(pod: PodMaker) -> None:
     await pod.runtime.stop_pod_sandbox(pod.sandbox_id)
 
 
+async def test_a_sandbox_that_is_being_stopped_is_not_ready(pod: PodMaker) -> None:
+    await pod.start("a", "sleep 100")
+    async with pod.runtime.events() as events, trio.open_nursery() as nursery:
+        nursery.start_soon(pod.runtime.stop_pod_sandbox, pod.sandbox_id)
+        async for event in events:
+            if event.type is RuntimeEventType.CONTAINER_EXITED:
+                [listed] = await pod.runtime.list_pod_sandboxes()
+                assert listed.state is PodSandboxState.NOT_READY, "its containers die first"
+                break
+
+
 async def test_dns_sysctls_and_ports_are_the_sandboxs(runtime: DockerRuntime, busybox: ImageID) -> None:
     config = evolve(
         sandbox_config(),

@@ -21,9 +21,8 @@ def longest_first(scenarios: Iterable[Scenario]) -> tuple[Scenario, ...]:
 
 def expected_seconds(scenario: Scenario) -> float:
     """Return the length of the recording beside a scenario; without one what its end says, else its time-out."""
-    if scenario.path.name == "scenario.yaml" and (seconds := _recorded_seconds(scenario)):
-        return seconds
-    return scenario.end.seconds or scenario.timeout_seconds
+    recorded = _recorded_seconds(scenario) if scenario.path.name == "scenario.yaml" else 0.0
+    return max(recorded or scenario.end.seconds or scenario.timeout_seconds, scenario.linger_seconds)
 
 
 def _recorded_seconds(scenario: Scenario) -> float:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import trio
-from attrs import field, frozen
+from attrs import define, field
 
 from kubelet_emu.cli.worlds import REGISTRY, SLOW_REGISTRY
 from kubelet_emu.images.mirrors import image_sources
@@ -45,13 +45,15 @@ def _texts(scenario: Scenario) -> str:
     return "\n".join([scenario.manifest, *(str(step.argument) for step in scenario.steps)])
 
 
-@frozen(kw_only=True)
+@define(eq=False, kw_only=True)
 class NodeImages:
     """Puts the engine's images into the state that a scenario asks for."""
 
     runtime: DockerRuntime
     mirrors: tuple[Mirror, ...] = ()
     on_note: Callable[[str], None] = field(default=lambda _: None)
+    _asked_for: set[str] = field(factory=set, init=False)
+    _fetching: trio.Lock = field(factory=trio.Lock, init=False)
 
     @asynccontextmanager
     async def prepared(self, scenario: Scenario) -> AsyncIterator[None]:
@@ -81,8 +83,11 @@ class NodeImages:
         return tuple(source.reference for source in image_sources(image, self.mirrors))
 
     async def _fetch(self, image: str) -> None:
-        """Pull what should be on the node; where that can't be done the pod's own pull will say so."""
-        if await self.runtime.image_status(image) is None:
+        """Pull what should be on the node, once; where that can't be done the pod's own pull will say so."""
+        async with self._fetching:
+            if image in self._asked_for or await self.runtime.image_status(image) is not None:
+                return
+            self._asked_for.add(image)
             try:
                 await self.runtime.pull_image(image)
             except CRIError as error:

@@ -12,7 +12,7 @@ from kubelet_emu.journal.records import EventRecord
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timing import FAST, KUBELET, timing_named
 from runtime.api import CRIError
-from runtime.simulated import Exec, ExecAnswer, FaultPlan, Line
+from runtime.simulated import Exec, ExecAnswer, FaultPlan, Line, LostEvents
 
 if TYPE_CHECKING:
     from trio.testing import MockClock
@@ -116,7 +116,7 @@ async def test_the_engine_may_be_away_for_a_while(autojump_clock: MockClock) -> 
 
 
 async def test_lost_events_cost_a_second(autojump_clock: MockClock) -> None:
-    faults = FaultPlan(lost_event_rate=1.0)
+    faults = FaultPlan(lost_events=(LostEvents(),))
     async with a_node({"main": (lives(2.5, 1), lives())}, faults=faults) as node:
         node.create(a_pod(restart_policy="Always"))
         await node.until(10)

@@ -27,7 +27,7 @@ from kubelet_emu.journal.records import EffectRecord, ProbeRecord, StatusRecord
 from kubelet_emu.kubelet.pod_worker import Termination
 from kubelet_emu.kubelet.timing import FAST, KUBELET, Timing
 from kubelet_emu.rules.statuses import PodStatusOverride
-from runtime.simulated import FaultPlan, SimulatedImage
+from runtime.simulated import FaultPlan, SimulatedImage, SlowStops
 
 if TYPE_CHECKING:
     from trio.testing import MockClock
@@ -371,7 +371,7 @@ async def test_readiness_is_probed_to_the_end_liveness_is_not(autojump_clock: Mo
 
 
 async def test_a_slow_stop_call_does_not_bring_the_object_away_early(autojump_clock: MockClock) -> None:
-    faults = FaultPlan(slow_stop_rate=1.0, slow_stop_seconds=1.5)
+    faults = FaultPlan(slow_stops=(SlowStops(delay=1.5),))
     async with a_node(faults=faults) as node:
         node.create(a_pod())
         await node.until(5)

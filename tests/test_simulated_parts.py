@@ -35,7 +35,7 @@ from runtime.api import (
     VolumeConfig,
     VolumeFile,
 )
-from runtime.simulated import FaultPlan, Latencies, PullFault, SimulatedImage, SimulatedRuntime
+from runtime.simulated import FaultPlan, Latencies, LostEvents, PullFault, SimulatedImage, SimulatedRuntime, SlowStops
 from runtime.simulated.identity import make_address
 from runtime.simulated.images import normalize
 from runtime.simulated.signals import signal_name, signal_number
@@ -157,7 +157,7 @@ async def test_images_have_names_ids_and_digests(autojump_clock: trio.abc.Clock)
 
 
 async def test_slow_stops_and_lost_events(autojump_clock: trio.abc.Clock) -> None:
-    plan = FaultPlan(slow_stop_rate=1.0, slow_stop_seconds=3.0, lost_event_rate=1.0)
+    plan = FaultPlan(slow_stops=(SlowStops(delay=3.0),), lost_events=(LostEvents(),))
     async with a_world(faults=plan) as world, world.runtime.events() as events:
         container = await world.start("trap 'exit 0' TERM; sleep 99 & wait")
         await trio.sleep(1)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import evolve, field, frozen
 
+from kubelet_emu.cli.simulation_inputs import Simulated, read_simulation
 from kubelet_emu.manifests import format_problem, load
 from kubelet_emu.manifests.not_emulated import not_emulated
 from kubelet_emu.manifests.safety import SafetyPolicy, check_safety
 from kubelet_emu.manifests.validation import validate
 from kubelet_emu.manifests.validation.objects import prepare
 from kubelet_emu.manifests.workloads import expand, random_uid
+from kubelet_emu.simulation.values import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +37,7 @@ class Inputs:
     runnables: tuple[Pod | Job, ...] = ()
     problems: tuple[Problem, ...] = ()
     sources: Mapping[str, str] = field(factory=dict, repr=False)
+    simulation: Simulation = field(factory=Simulation)
 
     @property
     def has_errors(self) -> bool:
@@ -47,13 +50,14 @@ def read_inputs(options: RunOptions, gates: FeatureGates, rng: Random) -> Inputs
     result = load(options.manifests, strict=options.strict)
     expansion = expand([loaded for loaded in result.objects if loaded.is_whole], rng)
     refusals = [p for r in expansion.runnables for p in check_safety(r, _policy(options.safety, r.loaded))]
+    runnables = tuple(cast("Pod | Job", prepare(r.object, gates, job_uid=random_uid(rng))) for r in expansion.runnables)
+    simulation = read_simulation(options, result.sources, expansion.runnables) if options.is_simulated else Simulated()
     return Inputs(
         stored=tuple(cast("ConfigMap | Secret", prepare(r.object, gates)) for r in expansion.stored),
-        runnables=tuple(
-            cast("Pod | Job", prepare(r.object, gates, job_uid=random_uid(rng))) for r in expansion.runnables
-        ),
-        problems=(*find_problems(result, expansion, gates), *refusals),
-        sources=result.sources,
+        runnables=runnables,
+        problems=(*find_problems(result, expansion, gates), *refusals, *simulation.problems),
+        sources={**result.sources, **simulation.sources},
+        simulation=simulation.value,
     )
 
 

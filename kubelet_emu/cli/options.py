@@ -129,6 +129,7 @@ class RunOptions:
     until: float = 3600.0
     speed: float | None = None
     sim_on_term: int | None = 0
+    simulate: tuple[Path, ...] = ()
     strict: bool = False
     safety: SafetyPolicy = field(factory=SafetyPolicy)
     publish_address: str = "127.0.0.1"

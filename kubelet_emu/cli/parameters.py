@@ -70,6 +70,13 @@ PARAMETERS: tuple[click.Option, ...] = (
         metavar="0|143|ignore",
         help="Simulated: what a program that is no shell script does on TERM.",
     ),
+    click.Option(
+        ["--simulate"],
+        type=PATH,
+        multiple=True,
+        metavar="FILE",
+        help="Simulated: what containers do; default: simulate.yaml and NAME.simulate.yaml beside NAME.yaml.",
+    ),
     click.Option(["--log"], type=PATH, metavar="FILE", help="Write the lifecycle log (JSON lines, mode 0600)."),
     click.Option(["--log-values"], is_flag=True, help="Keep plain env values in records instead of digests."),
     click.Option(["--trace"], type=PATH, metavar="FILE", help="Write the trace that scenarios are checked against."),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import trio
@@ -16,6 +17,8 @@ from trio.testing import MockClock
 
 from kubelet_emu.cli.emulator import make_cluster
 from kubelet_emu.cli.failures import SpinError
+from kubelet_emu.cli.programs import Programs
+from kubelet_emu.cli.simulated_machine import DEFAULT_IMAGE, make_faults, make_images
 from kubelet_emu.kubelet.timebase import Lane, Timebase
 from runtime.simulated import TYPICAL, SimulatedRuntime
 
@@ -43,24 +46,32 @@ def virtual_timebase() -> Timebase:
 @asynccontextmanager
 async def open_simulated(running: Running) -> AsyncIterator[ClusterEmulator]:
     """Give a node whose containers are simulated; SpinError when virtual time stands still."""
-    timebase, options = running.timebase, running.plan.options
+    timebase, plan = running.timebase, running.plan
+    simulation, runnables = plan.inputs.simulation, plan.inputs.runnables
 
     async def turn(key: str) -> None:
         await timebase.turn(Lane.PROGRAM, key)
 
+    programs = Programs(simulation=simulation, emit=running.emit, exit_code_on_term=plan.options.sim_on_term)
     runtime = SimulatedRuntime(
         timebase.now,
-        seed=running.plan.seed,
+        seed=plan.seed,
         turn=turn,
+        images=make_images(simulation, runnables),
+        default_image=DEFAULT_IMAGE,
         latencies=TYPICAL,
-        exit_code_on_term=options.sim_on_term,
+        faults=make_faults(simulation, runnables),
+        exit_code_on_term=plan.options.sim_on_term,
+        adapt=programs,
     )
     watch = SpinWatch()
     trio.lowlevel.add_instrument(watch)
     try:
         async with runtime:
             with watch.scope:
-                yield make_cluster(running, cast("Runtime", runtime), await runtime.status())
+                emulator = make_cluster(running, cast("Runtime", runtime), await runtime.status())
+                programs.find_pod = partial(emulator.cluster.api.get, "Pod")
+                yield emulator
     finally:
         trio.lowlevel.remove_instrument(watch)
     if watch.scope.cancelled_caught:

@@ -69,7 +69,7 @@ def load(paths: Sequence[str], *, strict: bool = False, stdin: BinaryIO | None =
     """Read manifests; never raises for what they contain or for files that can't be read.
 
     `-` is standard input; of a folder the *.yaml, *.yml and *.json files are read in the order of their names, without
-    its subfolders (kubectl -f). `strict` makes errors of duplicate keys.
+    its subfolders (kubectl -f), but not simulate.yaml and *.simulate.yaml. `strict` makes errors of duplicate keys.
     """
     loading = _Loading(strict=strict)
     for path in paths:
@@ -87,6 +87,11 @@ def load_text(
     loading = _Loading(strict=strict, letters_are_text=letters_are_text)
     loading.read_bytes(file, text.encode("utf-8", "surrogatepass"))
     return loading.result()
+
+
+def _is_manifest(path: Path) -> bool:
+    is_simulation = path.stem == "simulate" or path.stem.endswith(".simulate")
+    return path.suffix in _SUFFIXES and not is_simulation and path.is_file()
 
 
 @define
@@ -111,7 +116,7 @@ class _Loading:
                 with path.open("rb") as stream:
                     self.read_bytes(str(path), stream.read(MOST_BYTES + 1))
                 return
-            names = sorted(each for each in path.iterdir() if each.suffix in _SUFFIXES and each.is_file())
+            names = sorted(each for each in path.iterdir() if _is_manifest(each))
         except OSError as error:
             self._fault(str(path), "Unreadable", error.strerror or str(error))
             return

@@ -1,10 +1,12 @@
 """The simulated runtime: the CRI on Trio's clock."""
 
-from runtime.simulated.faults import FaultPlan
+from runtime.simulated.faults import FailingCall, FaultPlan, LostEvents, Period, SlowStops
 from runtime.simulated.images import ImageKind, PullFault, SimulatedImage
-from runtime.simulated.known import AppletProgram, UnknownProgram
+from runtime.simulated.known import AppletProgram, UnknownProgram, end_signals
 from runtime.simulated.latencies import TYPICAL, Latencies
+from runtime.simulated.network import ANY_PORT
 from runtime.simulated.program import (
+    AnsweredProgram,
     Exec,
     ExecAnswer,
     Line,
@@ -16,20 +18,27 @@ from runtime.simulated.program import (
     StartFailure,
 )
 from runtime.simulated.runtime import SimulatedRuntime
-from runtime.simulated.servers import GrpcAnswer, HttpAnswer
+from runtime.simulated.servers import ANY_SERVICE, Answers, GrpcAnswer, HttpAnswer
 
 __all__ = [
+    "ANY_PORT",
+    "ANY_SERVICE",
     "TYPICAL",
+    "AnsweredProgram",
+    "Answers",
     "AppletProgram",
     "Exec",
     "ExecAnswer",
+    "FailingCall",
     "FaultPlan",
     "GrpcAnswer",
     "HttpAnswer",
     "ImageKind",
     "Latencies",
     "Line",
+    "LostEvents",
     "OnSignal",
+    "Period",
     "Port",
     "Program",
     "PullFault",
@@ -37,6 +46,8 @@ __all__ = [
     "ScriptedProgram",
     "SimulatedImage",
     "SimulatedRuntime",
+    "SlowStops",
     "StartFailure",
     "UnknownProgram",
+    "end_signals",
 ]

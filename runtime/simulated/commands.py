@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from attrs import define
 
 from runtime.api import NotFoundError
-from runtime.simulated.images import ImageKind, kind_of
+from runtime.simulated.images import ImageKind, kind_of, split_name
 from runtime.simulated.known import AppletProgram, UnknownProgram, grpc_program
-from runtime.simulated.program import ScriptedProgram, StartFailure
+from runtime.simulated.program import AnsweredProgram, ScriptedProgram, StartFailure
 from runtime.simulated.rootfs import build_tree
 from runtime.simulated.shell.applets import APPLETS, COMMON_WORDS, WORDS
 from runtime.simulated.shell.applets.base import applet_main
@@ -28,11 +28,18 @@ if TYPE_CHECKING:
     from runtime.simulated.tree import Tree
     from runtime.simulated.volumes import VolumeStore
 
+    Adapt = Callable[[ContainerConfig, Program, frozenset[str]], Program]
+    """Return the program that a container runs instead of the one that its image and command mean."""
+
 _START = (
     "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: "
     "unable to start container process: "
 )
 _EXEC = 'failed to start exec "{id}": OCI runtime exec failed: exec failed: unable to start container process: '
+_READERS = """base64 cat cp du egrep fgrep find grep head ln ls md5sum mv readlink realpath sed sha1sum sha256sum
+    sha512sum stat wc"""
+READERS = frozenset(_READERS.split())
+"""Words that need the files of an image: where those aren't known, their outcome isn't either."""
 _PROGRAM_FOLDERS = frozenset({"/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin"})
 
 
@@ -44,6 +51,7 @@ class Commands:
     volumes: VolumeStore
     programs: Callable[[ContainerConfig], Program | None] | None
     exit_code_on_term: int | None
+    adapt: Adapt | None = None
 
     def image_of(self, config: ContainerConfig) -> Image:
         """Return the image that a container is made from; NotFoundError when the node has none."""
@@ -77,16 +85,22 @@ class Commands:
         given = self.programs(config) if self.programs is not None else None
         if given is not None:
             return given
+        program = self._known_program(config, image)
+        return program if self.adapt is None else self.adapt(config, program, self.words_of(config))
+
+    def _known_program(self, config: ContainerConfig, image: Image) -> Program:
         kind = self.kind_of(config)
         argv = self.argv_of(config, image)
         if kind is ImageKind.GRPC_HEALTH:
             return grpc_program(config.metadata.attempt)
         if kind is ImageKind.BUSYBOX:
             return AppletProgram(argv or ("sh",))
-        if argv and program_name(argv[0]) in self.words_of(config):
+        words = self.words_of(config) - READERS
+        if argv and program_name(argv[0]) in words:
             return AppletProgram(argv)
-        name = argv[0] if argv else config.image_name
-        return UnknownProgram(name, config.metadata.attempt, self.words_of(config), self.exit_code_on_term)
+        start = config.command or image.entrypoint
+        name = start[0] if start else split_name(config.image_name)[0].rpartition("/")[2]
+        return UnknownProgram(name, words, self.exit_code_on_term, stop_signal=config.stop_signal or image.stop_signal)
 
     def make_tree(self, container: Container) -> Tree:
         """Return a new tree of files for a container."""
@@ -113,6 +127,11 @@ class Commands:
     def first_main(self, process: Process) -> Main:
         """Return what the first process does; StartFailure with runc's text when it can't start."""
         program = process.container.program
+        if isinstance(program, AnsweredProgram):
+            return program.around(self._first_main(process, program.base))
+        return self._first_main(process, program)
+
+    def _first_main(self, process: Process, program: Program) -> Main:
         if isinstance(program, ScriptedProgram) and program.run.start_error is not None:
             raise StartFailure(program.run.start_error)
         if not isinstance(program, AppletProgram):

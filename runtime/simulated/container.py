@@ -29,7 +29,7 @@ from runtime.simulated.program import StartFailure
 from runtime.simulated.streams import Buffer, LogFile, NullFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from datetime import datetime
 
     from runtime.api import ContainerConfig, ContainerID, Image
@@ -249,6 +249,10 @@ class Container:
     def spawn(self, process: Process, main: Main) -> None:
         """Run a process of this container in a task of its own."""
         self._begin(lambda nursery: nursery.start_soon(process.run, main))
+
+    def start_task(self, task: Callable[[], Awaitable[None]]) -> None:
+        """Run a task that is no process of the container and ends with it."""
+        self._begin(lambda nursery: nursery.start_soon(task))
 
     def start_service(self, serve: Serve, stream: trio.abc.Stream) -> None:
         """Answer a connection; the stream is closed with the task."""

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import frozen
 
 from runtime.simulated.network import ANY_PORT
 from runtime.simulated.program import Exec, ExecAnswer, Line, OnSignal, Port, Run, ScriptedProgram
-from runtime.simulated.servers import GrpcAnswer, HttpAnswer
+from runtime.simulated.servers import ANY_SERVICE, GrpcAnswer, HttpAnswer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from runtime.simulated.process import Main, Process
+from runtime.simulated.signals import signal_name, signal_number
 
 GRPC_PORT = 9000
+_END_SIGNALS = ("SIGTERM", "SIGINT", "SIGQUIT")
 SETTLE_SECONDS = 1.0
 
 
@@ -36,37 +41,52 @@ class AppletProgram:
 class UnknownProgram:
     """A container of an image that is not known: runs for ever, answers every probe after a second.
 
-    On SIGTERM it exits with `exit_code_on_term`, None ignores it. A command inside it that is no word of a shell
-    succeeds once the second is over.
+    It ends by itself after `seconds` with 0. On its stop signal, SIGTERM, SIGINT and SIGQUIT it exits with
+    `exit_code_on_term`, None ignores them. A command inside it that is none of `words` succeeds once `settle_seconds`
+    are over. It listens on `ports`, and on every other port that is not one of `refuses`.
     """
 
     name: str
-    attempt: int
     words: frozenset[str]
     exit_code_on_term: int | None = 0
+    stop_signal: str = ""
     settle_seconds: float = SETTLE_SECONDS
-    _script: ScriptedProgram = field(init=False)
+    seconds: float = math.inf
+    ports: tuple[int, ...] = ()
+    refuses: frozenset[int] = frozenset()
 
-    @_script.default
-    def _make_script(self) -> ScriptedProgram:
-        settled = self.settle_seconds
-        http = {"": ((settled, HttpAnswer()),)}
-        grpc = {"": ((settled, GrpcAnswer.SERVING),)}
-        run = Run(
+    @property
+    def run(self) -> Run:
+        """Return its course, each time it is started."""
+        return Run(
             lines=(Line(0.0, f"{self.name} started (simulated)"),),
-            on_signal={} if self.exit_code_on_term is None else {"SIGTERM": OnSignal(self.exit_code_on_term)},
-            ports=(Port(ANY_PORT, opens_at=settled, http=http, grpc=grpc),),
-            execs=(Exec(None, ((0.0, ExecAnswer(1)), (settled, ExecAnswer(0)))),),
+            duration=self.seconds,
+            on_signal=end_signals(self.exit_code_on_term, self.stop_signal),
+            ports=(*(self._port(number) for number in self.ports), self._port(ANY_PORT)),
+            execs=(Exec(None, ((0.0, ExecAnswer(1)), (self.settle_seconds, ExecAnswer(0))), self.words),),
         )
-        return ScriptedProgram((run,), self.attempt)
+
+    def _port(self, number: int) -> Port:
+        http = {"": ((self.settle_seconds, HttpAnswer()),)}
+        grpc = {ANY_SERVICE: ((self.settle_seconds, GrpcAnswer.SERVING),)}
+        refuses = self.refuses if number == ANY_PORT else frozenset[int]()
+        return Port(number, opens_at=self.settle_seconds, http=http, grpc=grpc, refuses=refuses)
 
     async def main(self, process: Process) -> int:
-        """Run for ever."""
-        return await self._script.main(process)
+        """Run for ever, or to its end."""
+        return await ScriptedProgram((self.run,)).main(process)
 
     def find(self, argv: tuple[str, ...]) -> Main | None:
         """Answer what is no word of a shell."""
-        return None if argv[0].rsplit("/", 1)[-1] in self.words else self._script.find(argv)
+        return ScriptedProgram((self.run,)).find(argv)
+
+
+def end_signals(exit_code: int | None, stop_signal: str = "") -> Mapping[str, OnSignal]:
+    """Return the reaction to every signal that asks a program to end; none with `exit_code` None."""
+    if exit_code is None:
+        return {}
+    names = (*_END_SIGNALS, *([signal_name(signal_number(stop_signal))] if stop_signal else ()))
+    return {name: OnSignal(exit_code) for name in names}
 
 
 def grpc_program(attempt: int) -> ScriptedProgram:

@@ -38,6 +38,12 @@ class Listener:
 
     owner: Owner
     serve: Serve
+    refuses: frozenset[int] = frozenset()
+    """Ports that a listener on every port leaves to others."""
+
+    def takes(self, port: int) -> bool:
+        """Tell whether it answers on a port."""
+        return port not in self.refuses
 
 
 @define(eq=False)
@@ -71,15 +77,21 @@ class Network:
 
     def is_listening(self, namespace: str, port: int) -> bool:
         """Tell whether something would answer."""
-        return bool(self._listeners.get((namespace, port)) or self._listeners.get((namespace, ANY_PORT)))
+        return self._find(namespace, port) is not None
+
+    def _find(self, namespace: str, port: int) -> Listener | None:
+        """Return who answers on a port: who listens on it, else the first that takes every port."""
+        for own in self._listeners.get((namespace, port), []):
+            return own
+        return next((each for each in self._listeners.get((namespace, ANY_PORT), []) if each.takes(port)), None)
 
     def dial(self, namespace: str, port: int) -> trio.abc.Stream:
         """Connect to a port of a namespace; ConnectionRefusedError when nothing listens."""
-        waiting = self._listeners.get((namespace, port)) or self._listeners.get((namespace, ANY_PORT))
-        if not waiting:
+        listener = self._find(namespace, port)
+        if listener is None:
             raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
         client, server = trio.testing.memory_stream_pair()
-        waiting[0].owner.start_service(waiting[0].serve, server)
+        listener.owner.start_service(listener.serve, server)
         return client
 
     def connect(self, here: str, host: str, port: int) -> trio.abc.Stream:

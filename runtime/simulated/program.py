@@ -49,11 +49,14 @@ class Line:
 
 @frozen
 class OnSignal:
-    """Reaction to a signal: lines at once, then an exit after a time; `exit_code` None goes on living."""
+    """Reaction to a signal: lines, each at its time after the signal, and an exit after a time.
+
+    A line that is only text comes at once. `exit_code` None goes on living.
+    """
 
     exit_code: int | None = 0
     after_seconds: float = 0.0
-    lines: tuple[str, ...] = ()
+    lines: tuple[Line | str, ...] = ()
 
 
 @frozen
@@ -67,19 +70,29 @@ class ExecAnswer:
 
 @frozen
 class Exec:
-    """Answers to a command, from times since the start on; `command` None is any command."""
+    """Answers to a command, from times since the start on.
+
+    `command` None is any command but those of `spared`; one word is that program with any arguments.
+    """
 
     command: tuple[str, ...] | None = None
     answers: Answers[ExecAnswer] = ((0.0, ExecAnswer()),)
+    spared: frozenset[str] = frozenset()
+
+    def means(self, argv: tuple[str, ...]) -> bool:
+        """Tell whether a command is meant."""
+        name = argv[0].rsplit("/", 1)[-1]
+        if self.command is None:
+            return name not in self.spared
+        return argv == self.command or (len(self.command) == 1 and self.command[0] in {argv[0], name})
 
 
 @frozen
 class Port:
     """A listening port, open from a time to a time; `number` 0 is every port without a listener of its own.
 
-    It answers HTTP by path ("" is any) and gRPC health checks by service, whichever the client speaks; a port with
-    neither accepts
-    and says nothing.
+    `refuses` are ports that number 0 leaves to others. It answers HTTP by path ("" is any) and gRPC health checks by
+    service ("*" is any), whichever the client speaks; a port with neither accepts and says nothing.
     """
 
     number: int
@@ -87,6 +100,7 @@ class Port:
     closes_at: float = math.inf
     http: Mapping[str, Answers[HttpAnswer]] = field(factory=dict)
     grpc: Mapping[str, Answers[GrpcAnswer]] = field(factory=dict)
+    refuses: frozenset[int] = frozenset()
 
 
 @frozen(kw_only=True)
@@ -136,10 +150,44 @@ class ScriptedProgram:
 
     def find(self, argv: tuple[str, ...]) -> Main | None:
         """Return the answer that the run has for a command."""
-        for each in self.run.execs:
-            if each.command is None or each.command == argv:
-                return _answer(each)
-        return None
+        return _find(self.run, argv)
+
+
+@frozen
+class AnsweredProgram:
+    """A program with a run's ports and answers to commands added to it, which come first."""
+
+    base: Program
+    run: Run
+
+    async def main(self, process: Process) -> int:
+        """Run the program itself."""
+        return await self.base.main(process)
+
+    def find(self, argv: tuple[str, ...]) -> Main | None:
+        """Return the answer that is given for a command, else the program's own."""
+        return _find(self.run, argv) or self.base.find(argv)
+
+    def around(self, main: Main) -> Main:
+        """Return a first process that opens and closes the ports while `main` runs."""
+
+        async def begin(process: Process) -> int:
+            started = trio.current_time()
+
+            async def steps() -> None:
+                for at, step in _steps(self.run, process, started):
+                    await trio.sleep_until(started + at)
+                    await process.container.machine.turn(process.turn_key)
+                    await step()
+
+            process.container.start_task(steps)
+            return await main(process)
+
+        return begin
+
+
+def _find(run: Run, argv: tuple[str, ...]) -> Main | None:
+    return next((_answer(each) for each in run.execs if each.means(argv)), None)
 
 
 async def _live_until(deadline: float, run: Run, process: Process) -> int | None:
@@ -149,12 +197,25 @@ async def _live_until(deadline: float, run: Run, process: Process) -> int | None
         if number is None:
             break
         reaction = run.on_signal[signals.signal_name(number)]
-        for text in reaction.lines:
-            await process.write(1, f"{text}\n".encode())
-        if reaction.exit_code is not None:
-            await process.sleep(reaction.after_seconds)
-            return reaction.exit_code
+        code = await _react(reaction, process)
+        if code is not None:
+            return code
     return None
+
+
+async def _react(reaction: OnSignal, process: Process) -> int | None:
+    """Do what a signal causes and return the exit code, None to go on."""
+    began = trio.current_time()
+    for line in reaction.lines:
+        if isinstance(line, str):
+            await process.write(1, f"{line}\n".encode())
+            continue
+        if line.at:
+            await process.sleep_until(began + line.at)
+        await _print(process, line)()
+    if reaction.exit_code is not None and reaction.after_seconds:
+        await process.sleep_until(began + reaction.after_seconds)
+    return reaction.exit_code
 
 
 def _steps(run: Run, process: Process, started: float) -> list[tuple[float, Callable[[], Awaitable[None]]]]:
@@ -163,7 +224,7 @@ def _steps(run: Run, process: Process, started: float) -> list[tuple[float, Call
     for at, size in run.memory:
         steps.append((at, 0, _use(process, size)))
     for port in run.ports:
-        listener = Listener(process.container, _serve(port, started))
+        listener = Listener(process.container, _serve(port, started), port.refuses)
         steps.append((port.opens_at, 1, _open(process, port, listener)))
         if port.closes_at < math.inf:
             steps.append((port.closes_at, 1, _close(process, port, listener)))
@@ -188,7 +249,11 @@ def _print(process: Process, line: Line) -> Callable[[], Awaitable[None]]:
 
 def _open(process: Process, port: Port, listener: Listener) -> Callable[[], Awaitable[None]]:
     async def step() -> None:
-        process.container.listen(port.number, listener)
+        try:
+            process.container.listen(port.number, listener)
+        except OSError:
+            text = f"{process.container.name}: can't listen on port {port.number}: address already in use\n"
+            await process.write(2, text.encode())
 
     return step
 

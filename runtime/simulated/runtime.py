@@ -12,6 +12,7 @@ import trio
 
 from runtime.api import (
     ContainerState,
+    CRIError,
     RuntimeEvent,
     RuntimeEventType,
     RuntimeStatus,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         VolumeFile,
         VolumeHandle,
     )
+    from runtime.simulated.commands import Adapt
     from runtime.simulated.program import Program
     from runtime.simulated.turns import Turn
 
@@ -68,7 +70,8 @@ class SimulatedRuntime:
     """A container runtime in memory.
 
     `now` is the wall time of every timestamp; `turn` orders what happens at one instant (by default an own referee
-    does). `programs` says what a container runs; None leaves it to its image and command.
+    does). `programs` says what a container runs; None leaves it to its image and command. What these give, `adapt` may
+    change; it gets the words of the container's shell, too.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of a machine, all with defaults
@@ -84,6 +87,7 @@ class SimulatedRuntime:
         faults: FaultPlan = NO_FAULTS,
         oom_kills_group: bool = False,
         exit_code_on_term: int | None = 0,
+        adapt: Adapt | None = None,
     ) -> None:
         """Make a machine with nothing on it but the images that are present from the start."""
         self._latencies = latencies
@@ -91,12 +95,12 @@ class SimulatedRuntime:
         self._referee = Referee()
         self._has_own_turns = turn is None
         host = Tree(Directory(), lambda: now().timestamp())
-        hub = EventHub(self._faults.is_lost)
+        hub = EventHub(lambda event: bool(faults.lost_events) and self._faults.is_lost(event, self._age()))
         turns = turn or self._referee.turn
         self.machine = Machine(now, turns, hub, host, oom_kills_group=oom_kills_group, boot_seconds=latencies.boot)
         self._images = ImageStore(images or {}, default_image, seed, self._faults)
         self._volumes = VolumeStore(host.now)
-        commands = Commands(self._images, self._volumes, programs, exit_code_on_term)
+        commands = Commands(self._images, self._volumes, programs, exit_code_on_term, adapt)
         self._pods = Pods(self.machine, commands, seed)
         self._nursery_manager: AbstractAsyncContextManager[trio.Nursery] | None = None
         self._nursery: trio.Nursery | None = None
@@ -126,10 +130,11 @@ class SimulatedRuntime:
         await trio.sleep_until(at)
         self.machine.events.publish(RuntimeEvent(type=RuntimeEventType.RESYNC, at=self.machine.now()))
 
-    async def _enter(self, seconds: float = 0.0) -> trio.Nursery:
-        """Take a call's time; RuntimeUnavailableError while the engine is away or the runtime is not open.
+    async def _enter(self, seconds: float = 0.0, *, call: str = "") -> trio.Nursery:
+        """Take a call's time; CRIError when it is to fail.
 
-        Calls that end at one instant go on in the order in which they were made.
+        RuntimeUnavailableError while the engine is away or the runtime is not open. Calls that end at one instant go
+        on in the order in which they were made.
         """
         if seconds:
             self._calls += 1
@@ -140,9 +145,14 @@ class SimulatedRuntime:
             await trio.lowlevel.checkpoint()
         if self._nursery is None:
             raise RuntimeUnavailableError("the simulated runtime is not open")
-        if self._faults.plan.restarts and self._faults.is_away(trio.current_time() - self._opened_at):
+        if self._faults.plan.restarts and self._faults.is_away(self._age()):
             raise RuntimeUnavailableError("the simulated engine does not answer")
+        if self._faults.plan.failing_calls and (error := self._faults.call_error(call, self._age())) is not None:
+            raise CRIError(error)
         return self._nursery
+
+    def _age(self) -> float:
+        return trio.current_time() - self._opened_at
 
     async def version(self) -> RuntimeVersion:
         """Return the runtime's name and versions."""
@@ -161,12 +171,12 @@ class SimulatedRuntime:
 
     async def run_pod_sandbox(self, config: PodSandboxConfig) -> SandboxID:
         """Create and start a sandbox and return its id; one of the same name and attempt that exists is adopted."""
-        await self._enter(self._latencies.run_sandbox)
+        await self._enter(self._latencies.run_sandbox, call="RunPodSandbox")
         return self._pods.add_sandbox(config).id
 
     async def stop_pod_sandbox(self, sandbox_id: SandboxID) -> None:
         """Kill what still runs in the sandbox, then the sandbox; its network goes with it."""
-        await self._enter(self._latencies.stop_sandbox)
+        await self._enter(self._latencies.stop_sandbox, call="StopPodSandbox")
         if sandbox_id in self._pods.sandboxes:
             await self._pods.stop_sandbox(self._pods.sandbox(sandbox_id))
 
@@ -177,7 +187,7 @@ class SimulatedRuntime:
 
     async def remove_pod_sandbox(self, sandbox_id: SandboxID) -> None:
         """Remove the sandbox and every container in it."""
-        await self._enter(self._latencies.remove)
+        await self._enter(self._latencies.remove, call="RemovePodSandbox")
         if sandbox_id in self._pods.sandboxes:
             sandbox = self._pods.sandbox(sandbox_id)
             await self._pods.stop_sandbox(sandbox)
@@ -185,12 +195,12 @@ class SimulatedRuntime:
 
     async def list_pod_sandboxes(self, pod_uid: str | None = None) -> tuple[PodSandboxStatus, ...]:
         """Return the sandboxes, or those of one pod, newest first."""
-        await self._enter(self._latencies.query)
+        await self._enter(self._latencies.query, call="ListPodSandbox")
         return tuple(sandbox.status() for sandbox in self._pods.sandboxes_of(pod_uid))
 
     async def pod_sandbox_status(self, sandbox_id: SandboxID) -> PodSandboxStatus:
         """Return one sandbox; NotFoundError."""
-        await self._enter(self._latencies.query)
+        await self._enter(self._latencies.query, call="PodSandboxStatus")
         return self._pods.sandbox(sandbox_id).status()
 
     # -- containers
@@ -202,22 +212,22 @@ class SimulatedRuntime:
         sandbox_config: PodSandboxConfig,  # noqa: ARG002 - the protocol has it
     ) -> ContainerID:
         """Create a container in the sandbox; NotFoundError for a sandbox or image that isn't there."""
-        await self._enter(self._latencies.create)
+        await self._enter(self._latencies.create, call="CreateContainer")
         return self._pods.add_container(self._pods.sandbox(sandbox_id), config).id
 
     async def start_container(self, container_id: ContainerID) -> None:
         """Start a created container; StartError when its process can't be started."""
-        nursery = await self._enter(self._latencies.start)
+        nursery = await self._enter(self._latencies.start, call="StartContainer")
         container = self._pods.container(container_id)
         if container.state is ContainerState.CREATED:
             container.start(nursery)
 
     async def stop_container(self, container_id: ContainerID, timeout_seconds: float) -> None:
         """Send the stop signal once, wait until the container is dead, and SIGKILL it after `timeout_seconds`."""
-        await self._enter(self._latencies.stop)
+        await self._enter(self._latencies.stop, call="StopContainer")
         container = self._pods.containers.get(container_id)
         if container is not None and container.state is ContainerState.RUNNING:
-            await container.stop(timeout_seconds, self._faults.stop_delay(container.turn_key))
+            await container.stop(timeout_seconds, self._faults.stop_delay(container.turn_key, self._age()))
             await self._enter(self._latencies.reap)
 
     async def kill_container(self, container_id: ContainerID, signal: str) -> None:
@@ -227,7 +237,7 @@ class SimulatedRuntime:
 
     async def remove_container(self, container_id: ContainerID, *, keep_logs: bool = False) -> None:  # noqa: ARG002 - the protocol has it
         """Remove a container, killing it if need be."""
-        await self._enter(self._latencies.remove)
+        await self._enter(self._latencies.remove, call="RemoveContainer")
         container = self._pods.containers.get(container_id)
         if container is None:
             return
@@ -238,17 +248,17 @@ class SimulatedRuntime:
 
     async def list_containers(self, pod_uid: str | None = None) -> tuple[ContainerSummary, ...]:
         """Return the containers, or those of one pod, newest first."""
-        await self._enter(self._latencies.query)
+        await self._enter(self._latencies.query, call="ListContainers")
         return tuple(summary_of(container) for container in self._pods.containers_of(pod_uid))
 
     async def container_status(self, container_id: ContainerID) -> ContainerStatus:
         """Return one container in full; NotFoundError."""
-        await self._enter(self._latencies.query)
+        await self._enter(self._latencies.query, call="ContainerStatus")
         return status_of(self._pods.container(container_id))
 
     async def update_container_resources(self, container_id: ContainerID, resources: LinuxContainerResources) -> None:
         """Change the limits of a running container."""
-        await self._enter()
+        await self._enter(call="UpdateContainerResources")
         container = self._pods.container(container_id)
         if resources.memory_limit_bytes is not None:
             container.memory_limit_bytes = resources.memory_limit_bytes
@@ -257,7 +267,7 @@ class SimulatedRuntime:
         self, container_id: ContainerID, command: tuple[str, ...], timeout_seconds: float | None = None
     ) -> ExecResult:
         """Run a command in a running container; ExecTimeoutError, ExecStartError. Cancellation lets it go on."""
-        await self._enter(self._latencies.exec)
+        await self._enter(self._latencies.exec, call="ExecSync")
         result = await self._pods.container(container_id).exec(command, timeout_seconds)
         await self._enter(self._latencies.exec_end)
         return result
@@ -292,17 +302,17 @@ class SimulatedRuntime:
 
     async def image_status(self, image: str) -> Image | None:
         """Return the image known under this name, digest or id, None when absent."""
-        await self._enter(self._latencies.query)
+        await self._enter(self._latencies.query, call="ImageStatus")
         return self._images.get(image)
 
     async def list_images(self) -> tuple[Image, ...]:
         """Return all images on the node."""
-        await self._enter(self._latencies.query)
+        await self._enter(self._latencies.query, call="ListImages")
         return self._images.all()
 
     async def remove_image(self, image: str) -> None:
         """Remove the name, and the image with its last name."""
-        await self._enter(self._latencies.remove)
+        await self._enter(self._latencies.remove, call="RemoveImage")
         self._images.remove(image)
 
     # -- volumes

@@ -22,8 +22,11 @@ T = TypeVar("T")
 Answers = tuple[tuple[float, T], ...]
 """Answers and the time (seconds since the start) from which each holds, earliest first."""
 
+ANY_SERVICE = "*"
 HTTP2_PREFACE = b"PRI * HTTP/2.0"
 RECEIVE_BYTES = 65536
+_WITHOUT_BODY = frozenset({204, 304})
+_HEAD = ((":status", "200"), ("content-type", "application/grpc"))
 
 
 class GrpcAnswer(enum.IntEnum):
@@ -103,12 +106,13 @@ async def _read_request(stream: trio.abc.Stream, connection: h11.Connection) -> 
 
 
 async def _send(stream: trio.abc.Stream, connection: h11.Connection, answer: HttpAnswer, *, has_body: bool) -> None:
-    headers = [*answer.headers, ("Content-Length", str(len(answer.body)))]
+    body = b"" if answer.status in _WITHOUT_BODY else answer.body
+    headers = [*answer.headers, ("Content-Length", str(len(body)))]
     data = (
         connection.send(h11.Response(status_code=answer.status, headers=headers, reason=reason_of(answer.status)))
         or b""
     )
-    data += connection.send(h11.Data(data=answer.body if has_body else b"")) or b""
+    data += connection.send(h11.Data(data=body if has_body else b"")) or b""
     data += connection.send(h11.EndOfMessage()) or b""
     await stream.send_all(data)
 
@@ -167,7 +171,10 @@ async def serve_grpc(
     age: Callable[[], float],
     received: bytes = b"",
 ) -> None:
-    """Answer grpc.health.v1.Health/Check by service name; an unknown service is the error NOT_FOUND."""
+    """Answer grpc.health.v1.Health/Check by service name, ANY_SERVICE for all others.
+
+    A service without an answer is the error NOT_FOUND.
+    """
     await _GrpcServer(stream, services, age).run(received)
 
 
@@ -201,18 +208,22 @@ class _GrpcServer:
             self._answer(event.stream_id, _service_of(self._bodies.pop(event.stream_id, b"")))
 
     def _answer(self, stream_id: int, service: str) -> None:
-        answers = self.services.get(service)
-        head = [(":status", "200"), ("content-type", "application/grpc")]
+        answers = self.services.get(service, self.services.get(ANY_SERVICE))
         if answers is None:
-            self._h2.send_headers(
-                stream_id, [*head, ("grpc-status", "5"), ("grpc-message", "unknown service")], end_stream=True
-            )
+            self._refuse(stream_id)
             return
         status = latest(answers, self.age())
+        if status is GrpcAnswer.SERVICE_UNKNOWN:
+            self._refuse(stream_id)
+            return
         message = b"\x08" + bytes([GrpcAnswer.NOT_SERVING if status is None else status])
-        self._h2.send_headers(stream_id, head)
+        self._h2.send_headers(stream_id, list(_HEAD))
         self._h2.send_data(stream_id, struct.pack(">?I", False, len(message)) + message)
         self._h2.send_headers(stream_id, [("grpc-status", "0")], end_stream=True)
+
+    def _refuse(self, stream_id: int) -> None:
+        trailer = (("grpc-status", "5"), ("grpc-message", "unknown service"))
+        self._h2.send_headers(stream_id, [*_HEAD, *trailer], end_stream=True)
 
 
 def _service_of(body: bytes) -> str:

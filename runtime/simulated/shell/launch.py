@@ -27,7 +27,7 @@ async def find_main(shell: Shell, process: Process, argv: tuple[str, ...]) -> tu
     except ProgramMissing as missing:
         text = f"{shell.name}: {argv[0]}: {missing}"
         if missing.status == NOT_FOUND:
-            text += f" (line {shell.line}: the simulation has no such program; give the container one)"
+            text += f" (line {shell.line}: the simulation has no such program: say in simulate.yaml what it does)"
         await try_write(process, 2, f"{text}\n".encode())
         return None, missing.status
 

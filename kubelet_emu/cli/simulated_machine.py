@@ -1,0 +1,115 @@
+"""The machine of a simulated run: its images and its faults, as simulate.yaml has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from kubelet_emu.simulation import values
+from kubelet_emu.simulation.matching import image_of
+from runtime.simulated import (
+    FailingCall,
+    FaultPlan,
+    ImageKind,
+    LostEvents,
+    Period,
+    PullFault,
+    SimulatedImage,
+    SlowStops,
+)
+from runtime.simulated.images import kind_of, normalize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kubelet_emu.api.batch_v1 import Job
+    from kubelet_emu.api.v1 import Container, Pod, PodSpec
+    from kubelet_emu.simulation.values import ImageEntry, PullEnd, Simulation
+
+BYTES_PER_SECOND = float(20 << 20)
+SOME_USER = 65532
+"""Who an image that isn't known runs as where its container must not run as root."""
+
+DEFAULT_IMAGE = SimulatedImage(bytes_per_second=BYTES_PER_SECOND)
+_PULL_FAULTS = {
+    values.PullEnd.NOT_FOUND: PullFault.NOT_FOUND,
+    values.PullEnd.UNAVAILABLE: PullFault.UNAVAILABLE,
+    values.PullEnd.DENIED: PullFault.UNAUTHORIZED,
+    values.PullEnd.BAD_SIGNATURE: PullFault.SIGNATURE,
+}
+
+
+def make_images(simulation: Simulation, runnables: tuple[Pod | Job, ...]) -> Mapping[str, SimulatedImage]:
+    """Return the images of a run by name.
+
+    Of an image that isn't known the manifest is believed: where it asks for runAsNonRoot the image has a user.
+    """
+    table: dict[str, SimulatedImage] = {}
+    for runnable in runnables:
+        spec = runnable.spec if runnable.kind == "Pod" else runnable.spec.template.spec  # type: ignore[union-attr]
+        for container, needs_user in _containers(spec):  # type: ignore[arg-type]
+            name = container.image or ""
+            row = _row(image_of(simulation, name) or values.ImageEntry())
+            if needs_user and row.uid is None and kind_of(name, row) is ImageKind.UNKNOWN:
+                row = _row(image_of(simulation, name) or values.ImageEntry(), user=SOME_USER)
+            table[name] = row if row.uid is not None or name not in table else table[name]
+    return table
+
+
+def _containers(spec: PodSpec) -> Iterator[tuple[Container, bool]]:
+    """Yield containers, and whether each must not run as root without saying as whom."""
+    pod = spec.security_context
+    for container in (*spec.init_containers, *spec.containers):
+        own = container.security_context
+        levels = [each for each in (own, pod) if each is not None]
+        non_root = next((each.run_as_non_root for each in levels if each.run_as_non_root is not None), False)
+        has_user = any(each.run_as_user is not None for each in levels)
+        yield container, bool(non_root) and not has_user
+
+
+def _row(entry: ImageEntry, user: int | None = None) -> SimulatedImage:
+    kinds = {None: None, True: ImageKind.BUSYBOX, False: ImageKind.UNKNOWN}
+    return SimulatedImage(
+        is_present=bool(entry.present),
+        size_bytes=DEFAULT_IMAGE.size_bytes if entry.size is None else entry.size,
+        bytes_per_second=BYTES_PER_SECOND if entry.speed is None else entry.speed,
+        kind=kinds[entry.shell],
+        uid=entry.user if user is None else user,
+        files={path: text.encode() for path, text in entry.files.items()},
+    )
+
+
+def make_faults(simulation: Simulation, runnables: tuple[Pod | Job, ...]) -> FaultPlan:
+    """Return what goes wrong in a run."""
+    pulls = {
+        normalize(name): tuple(map(_pull_fault, entry.pulls))
+        for name in make_images(simulation, runnables)
+        if (entry := image_of(simulation, name)) is not None and entry.pulls
+    }
+    slow_stops, lost_events, failing_calls, restarts = [], [], [], []
+    for fault in simulation.faults:
+        period = Period(fault.at, fault.seconds)
+        match fault:
+            case values.EngineRestart():
+                restarts.append((fault.at, fault.seconds))
+            case values.SlowStops():
+                slow_stops.append(SlowStops(delay=fault.delay, rate=fault.rate, period=period))
+            case values.LoseEvents():
+                lost_events.append(LostEvents(rate=fault.rate, period=period))
+            case values.FailCalls():
+                failing_calls.append(
+                    FailingCall(call=fault.call, error=fault.error, rate=fault.rate, times=fault.times, period=period)
+                )
+            case _:
+                assert_never(fault)
+    return FaultPlan(
+        pulls=pulls,
+        last_pull_repeats=True,
+        slow_stops=tuple(slow_stops),
+        lost_events=tuple(lost_events),
+        failing_calls=tuple(failing_calls),
+        restarts=tuple(restarts),
+    )
+
+
+def _pull_fault(end: PullEnd) -> PullFault | None:
+    return _PULL_FAULTS.get(end)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 import trio
 from attrs import define, field, frozen
 
+from kubelet_emu.cli.diagnostics import send_diagnostics
 from kubelet_emu.cli.exit_status import BAD_INPUT, INTERRUPTED, exit_status, outcome_of
 from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.inputs import read_inputs, show_problems
@@ -77,6 +78,7 @@ def execute(
     options: RunOptions, streams: Streams, open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]]
 ) -> int:
     """Do a run and return its exit status; every error ends here as text."""
+    send_diagnostics(streams.err)
     try:
         plan = make_plan(options, streams)
         if plan is None:

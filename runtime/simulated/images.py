@@ -73,7 +73,7 @@ class SimulatedImage:
     files: Mapping[str, bytes] = field(factory=dict)
 
 
-_SHELL_IMAGES = ("busybox", "alpine", "debian", "ubuntu", "bash")
+_SHELL_IMAGES = ("busybox", "alpine", "debian", "ubuntu", "bash", "wolfi-base")
 
 
 def kind_of(name: str, image: SimulatedImage) -> ImageKind:

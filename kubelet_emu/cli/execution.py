@@ -16,11 +16,11 @@ from kubelet_emu.cli.diagnostics import send_diagnostics
 from kubelet_emu.cli.exit_status import BAD_INPUT, INTERRUPTED, exit_status, outcome_of
 from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.inputs import read_inputs, show_problems
-from kubelet_emu.cli.instances import Instance, default_root, new_instance_id
 from kubelet_emu.cli.session import Session
 from kubelet_emu.config.features import gates_for
 from kubelet_emu.config.kubelet_configuration import ConfigurationError, KubeletConfiguration
 from kubelet_emu.config.kubelet_configuration import load as load_configuration
+from kubelet_emu.embedding.instances import Instance, default_root, new_instance_id
 from kubelet_emu.journal.console import Console, Stream, wants_colour
 from kubelet_emu.journal.journal import Journal, LogFile
 from kubelet_emu.journal.records import EndRecord, HeaderRecord, NoteRecord, Record

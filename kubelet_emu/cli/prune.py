@@ -21,7 +21,7 @@ def command(root_dir: Path | None) -> None:
     import trio
 
     from kubelet_emu.cli.failures import explain
-    from kubelet_emu.cli.instances import default_root
+    from kubelet_emu.embedding.instances import default_root
 
     root = root_dir or default_root(os.environ, os.getuid())
     try:
@@ -37,7 +37,7 @@ def command(root_dir: Path | None) -> None:
 
 
 async def _sweep(root: Path) -> tuple[str, ...]:
-    from kubelet_emu.cli.instances import new_instance_id
+    from kubelet_emu.embedding.instances import new_instance_id
     from runtime.docker import DockerRuntime
 
     async with DockerRuntime(new_instance_id(), root=root) as runtime:

@@ -16,11 +16,11 @@ import click
 import trio
 from attrs import define, evolve, field
 
-from kubelet_emu.cli.instances import default_root, new_instance_id
 from kubelet_emu.cli.suite.claims import Claims, claims_of
 from kubelet_emu.cli.suite.host_folders import emptied
 from kubelet_emu.cli.suite.node_images import NodeImages
 from kubelet_emu.cli.worlds import REGISTRY, simulated_node
+from kubelet_emu.embedding.instances import default_root, new_instance_id
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timebase import Timebase
 from kubelet_emu.scenarios.needs import CGROUP_V2, read_needs

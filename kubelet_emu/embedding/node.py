@@ -1,0 +1,241 @@
+"""A node inside a Trio program: apply manifests, get handles, wait for what happens.
+
+Owns the journal and the nursery of a cluster on a runtime of its own; nothing is shared with another node, and nothing
+is left when it is closed. On a virtual clock (`trio.testing.MockClock`) a simulated node lives in virtual time.
+"""
+
+from __future__ import annotations
+
+import random
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, cast
+
+import structlog
+import trio
+from attrs import define, evolve, field
+
+from kubelet_emu.cluster.cluster import Cluster
+from kubelet_emu.config.features import gates_for
+from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
+from kubelet_emu.embedding.manifests import ManifestError, read_manifests
+from kubelet_emu.embedding.objects import Job, Pod, WaitError
+from kubelet_emu.embedding.pod_log import PodLog, told
+from kubelet_emu.embedding.worlds import open_world
+from kubelet_emu.journal.journal import Journal
+from kubelet_emu.journal.records import ManifestRecord, ObjectRef
+from kubelet_emu.kubelet.settings import KubeletSettings
+from kubelet_emu.kubelet.timebase import Lane
+from kubelet_emu.kubelet.timing import timing_named
+from kubelet_emu.lifecycle.trace import time_of
+from kubelet_emu.scenarios.driver import Recording
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+    from pathlib import Path
+
+    from kubelet_emu.embedding.options import NodeOptions
+    from kubelet_emu.embedding.pod_log import Answer
+    from kubelet_emu.embedding.worlds import World
+    from kubelet_emu.journal.encode import Entry
+    from kubelet_emu.lifecycle.trace import RawRecord
+    from kubelet_emu.scenarios.expectations import MomentExpression
+
+CLEAN_UP_SECONDS = 60.0
+SETTLE_SECONDS = 1.0
+
+
+@define(eq=False)
+class PodsSeen:
+    """A sink of the journal: which pods there have been, by uid in the order of creation, and who made them."""
+
+    refs: dict[str, ObjectRef] = field(factory=dict, init=False)
+    owners: dict[str, str] = field(factory=dict, init=False)
+
+    def __call__(self, entry: Entry) -> None:
+        """Take an entry: a pod is known from its first record on."""
+        match entry.record:
+            case ManifestRecord(ref=ref, manifest=manifest) if ref.kind == "Pod" and ref.uid not in self.refs:
+                self.refs[ref.uid] = ref
+                metadata = cast("Mapping[str, Sequence[Mapping[str, str]]]", manifest.get("metadata") or {})
+                self.owners[ref.uid] = next((owner["name"] for owner in metadata.get("ownerReferences", ())), "")
+
+
+@define(eq=False, kw_only=True)
+class Node:
+    """A running node. Its methods are called in the Trio program that opened it.
+
+    `failures` are the answers of its logs that were no, for whoever reports a test that failed.
+    """
+
+    options: NodeOptions
+    cluster: Cluster = field(repr=False)
+    recording: Recording = field(repr=False)
+    seen: PodsSeen = field(repr=False)
+    failures: list[Answer] = field(factory=list, repr=False)
+    _rng: random.Random = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Derive the random numbers of names from the seed."""
+        self._rng = random.Random(f"{self.options.seed}/manifests")  # noqa: S311 - names, no secrets
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """Return every pod there has been, in the order of creation."""
+        return tuple(self._pod(ref) for ref in self.seen.refs.values())
+
+    def _pod(self, ref: ObjectRef) -> Pod:
+        return Pod(name=ref.name, namespace=ref.namespace, uid=ref.uid, node=self)
+
+    def owner_of(self, uid: str) -> str:
+        """Return the name of the Job that made a pod, empty for a pod by itself."""
+        return self.seen.owners.get(uid, "")
+
+    def pod(self, name: str) -> Pod:
+        """Return the newest pod of a name; LookupError names those that there are."""
+        found = [pod for pod in self.pods if pod.name == name]
+        if not found:
+            raise LookupError(f"no pod {name!r}; there are {', '.join(p.name for p in self.pods) or 'none'}")
+        return found[-1]
+
+    def job(self, name: str, namespace: str = "default") -> Job:
+        """Return a Job by name; LookupError."""
+        if self.cluster.api.get("Job", namespace, name) is None:
+            raise LookupError(f"no Job {name!r} in namespace {namespace!r}")
+        return Job(name=name, namespace=namespace, node=self)
+
+    async def apply(self, manifest: str | Path) -> tuple[Pod | Job, ...]:
+        """Create what a file, a folder or a text of manifests says, and return handles on its pods and Jobs.
+
+        ManifestError, which names every fault; nothing is created then.
+        """
+        read = read_manifests(manifest, self.options, self.cluster.settings.features, self._rng)
+        created = [self.cluster.api.create(obj) for obj in (*read.stored, *read.runnables)]
+        made = created[len(read.stored) :]
+        await trio.lowlevel.checkpoint()
+        return tuple(
+            self._pod(ObjectRef.of(obj.metadata))
+            if obj.kind == "Pod"
+            else self.job(obj.metadata.name or "", obj.metadata.namespace or "default")
+            for obj in made
+        )
+
+    async def run(self, manifest: str | Path) -> Pod:
+        """Create what a manifest says and return its one pod; of a Job the first pod that it makes.
+
+        ManifestError also when there isn't exactly one Pod or Job in it: `apply` takes more.
+        """
+        made = await self.apply(manifest)
+        if len(made) != 1:
+            names = ", ".join(each.name for each in made) or "none"
+            raise ManifestError(f"run() takes a manifest of one Pod or Job, this has {len(made)}: {names}; use apply()")
+        only = made[0]
+        if isinstance(only, Pod):
+            return only
+        with trio.move_on_after(self.options.timeout_seconds):
+            while not only.pods:
+                await self.recording.more.wait()
+        if not only.pods:
+            raise WaitError(f"Job {only.name} has made no pod in {self.options.timeout_seconds:g} s")
+        return only.pods[0]
+
+    async def sleep(self, seconds: float) -> None:
+        """Let time pass, virtual on a virtual clock."""
+        await trio.sleep(seconds)
+
+    def log_of(self, kind: str, name: str) -> PodLog:
+        """Return what has happened to a pod, or to a Job and its pods, in seconds since its first record."""
+        mine = [record for record in self.recording.records if self._is_about(record, kind, name)]
+        origin = time_of(mine[0]) if mine else 0.0
+        records = tuple({**record, "t": round(time_of(record) - origin, 6)} for record in mine)
+        return PodLog(name=name, records=records, on_failure=self.failures.append)
+
+    def _is_about(self, record: RawRecord, kind: str, name: str) -> bool:
+        if record.get(kind) == name:
+            return True
+        owned = {pod.name for pod in self.pods if self.owner_of(pod.uid) == name} if kind == "job" else frozenset()
+        return record.get("pod") in owned
+
+    async def wait_for(self, target: Pod | Job, moments: tuple[MomentExpression, ...], timeout: float | None) -> float:  # noqa: ASYNC109 - see Pod.wait_for
+        """Wait until one of some moments of a pod or Job was, and return when; WaitError."""
+        __tracebackhide__ = True  # a failed test shows its own line
+        seconds = self.options.timeout_seconds if timeout is None else timeout
+        found: float | None = None
+        can_come = True
+        with trio.move_on_after(seconds):
+            while (found := _first(target, moments)) is None and can_come:
+                more = self.recording.more
+                can_come = any(target.can_change(moment) for moment in moments)
+                if can_come:
+                    await more.wait()
+            if not can_come:
+                await self._settle(target, moments)
+        found = _first(target, moments)
+        if found is None:
+            text = " or ".join(moment.source.removeprefix("some ") for moment in moments)
+            why = f"did not come in {seconds:g} s" if can_come else "can't come any more"
+            raise WaitError(f"{text}: {why}\n{told(target.name, target.log.story())}")
+        await self.cluster.timebase.turn(Lane.CONTROLLER, target.name)
+        return found
+
+    async def _settle(self, target: Pod | Job, moments: tuple[MomentExpression, ...]) -> None:
+        """Give what is on its way, such as the last lines of a container, a moment to arrive."""
+        with trio.move_on_after(SETTLE_SECONDS):
+            while _first(target, moments) is None:
+                await self.recording.more.wait()
+
+
+def _first(target: Pod | Job, moments: tuple[MomentExpression, ...]) -> float | None:
+    """Return when the earliest of some moments was, None when none has been."""
+    log = target.log
+    return min((found.high for moment in moments if (found := log.find(moment)) is not None), default=None)
+
+
+@asynccontextmanager
+async def open_node(options: NodeOptions) -> AsyncIterator[Node]:
+    """Give a node, and take everything away at the end: pods, containers, volumes.
+
+    RuntimeUnavailableError when no engine answers. Cancellation cleans up within a minute.
+    """
+    async with open_world(options) as world, trio.open_nursery() as nursery:
+        node = _node(options, world)
+        await nursery.start(node.cluster.run)
+        try:
+            yield node
+        finally:
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
+                await _remove_all(node.cluster)
+            nursery.cancel_scope.cancel()
+
+
+def _node(options: NodeOptions, world: World) -> Node:
+    recording, seen = Recording(), PodsSeen()
+    journal = Journal(world.timebase.now, (recording, seen))
+    configuration = KubeletConfiguration()
+    cluster = Cluster(
+        runtime=world.runtime,
+        timebase=world.timebase,
+        node=world.node,
+        settings=KubeletSettings(
+            configuration=configuration,
+            features=gates_for(options.kubernetes, configuration.feature_gates.overrides),
+            timing=timing_named(options.timing_name),
+            mirrors=options.registry_mirrors,
+        ),
+        seed=options.seed,
+        emit=journal.emit,
+        log=structlog.get_logger(),
+    )
+    return Node(options=options, cluster=cluster, recording=recording, seen=seen)
+
+
+async def _remove_all(cluster: Cluster) -> None:
+    """Delete every pod with the least grace and wait until the runtime holds nothing."""
+    for job in cluster.api.list("Job"):
+        cluster.api.delete("Job", job.metadata.namespace or "", job.metadata.name or "")
+    for pod in cluster.api.list("Pod"):
+        cluster.api.delete("Pod", pod.metadata.namespace or "", pod.metadata.name or "", grace_period_seconds=1)
+        if pod.metadata.finalizers:
+            current = cluster.api.get_by_uid("Pod", pod.metadata.uid or "")
+            if current is not None:
+                cluster.api.replace(evolve(current, metadata=evolve(current.metadata, finalizers=())))
+    await cluster.kubelet.emptied()

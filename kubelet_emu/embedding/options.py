@@ -1,0 +1,48 @@
+"""How a node inside a program is to be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from attrs import field, frozen
+
+from kubelet_emu.manifests.safety import SafetyPolicy
+
+if TYPE_CHECKING:
+    from kubelet_emu.images.mirrors import Mirror
+
+RuntimeName = Literal["simulated", "docker"]
+TimingName = Literal["fast", "kubelet"]
+
+
+@frozen(kw_only=True)
+class NodeOptions:
+    """What runs the containers and how true to a node's delays; `folder` is where relative paths begin.
+
+    `timeout_seconds` bounds every wait that has no bound of its own: an hour of virtual time, two minutes on an engine.
+    """
+
+    runtime: RuntimeName = "simulated"
+    timing: TimingName | None = None
+    kubernetes: str = "1.36"
+    seed: int = 1
+    folder: Path = field(factory=Path, repr=False)
+    timeout: float | None = None
+    registry_mirrors: tuple[Mirror, ...] = field(default=(), repr=False)
+    safety: SafetyPolicy = field(factory=SafetyPolicy, repr=False)
+
+    @property
+    def is_simulated(self) -> bool:
+        """Tell whether containers live in virtual time."""
+        return self.runtime == "simulated"
+
+    @property
+    def timing_name(self) -> TimingName:
+        """Return the timing: virtual time has a real node's delays unless told otherwise."""
+        return self.timing or ("kubelet" if self.is_simulated else "fast")
+
+    @property
+    def timeout_seconds(self) -> float:
+        """Return how long a wait may last, in seconds."""
+        return self.timeout if self.timeout is not None else 3600.0 if self.is_simulated else 120.0

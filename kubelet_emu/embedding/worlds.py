@@ -1,0 +1,83 @@
+"""Opens what a node's containers run on: a machine in virtual time, or a Docker engine."""
+
+from __future__ import annotations
+
+import os
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, cast
+
+import trio
+from attrs import frozen
+
+from kubelet_emu.embedding.instances import default_root, new_instance_id
+from kubelet_emu.kubelet.node import Node as NodeFacts
+from kubelet_emu.kubelet.timebase import Lane, Timebase
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from kubelet_emu.embedding.options import NodeOptions
+    from runtime.api import Runtime, RuntimeStatus
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+NODE_NAME = "node1"
+CLEAN_UP_SECONDS = 60.0
+
+
+@frozen(kw_only=True)
+class World:
+    """An open runtime with its clock and its node."""
+
+    runtime: Runtime
+    timebase: Timebase
+    node: NodeFacts
+
+
+@asynccontextmanager
+async def open_world(options: NodeOptions) -> AsyncIterator[World]:
+    """Give a runtime; on leaving nothing of it stays. RuntimeUnavailableError when no engine answers."""
+    opened = _simulated(options) if options.is_simulated else _docker()
+    async with opened as world:
+        yield world
+
+
+@asynccontextmanager
+async def _simulated(options: NodeOptions) -> AsyncIterator[World]:
+    from runtime.simulated import TYPICAL, SimulatedRuntime  # noqa: PLC0415 - half of the programs need the other one
+
+    timebase = Timebase(epoch=EPOCH, is_virtual=True)
+
+    async def turn(key: str) -> None:
+        await timebase.turn(Lane.PROGRAM, key)
+
+    async with SimulatedRuntime(timebase.now, seed=options.seed, turn=turn, latencies=TYPICAL) as runtime:
+        given = cast("Runtime", runtime)
+        yield World(runtime=given, timebase=timebase, node=_node(await given.status()))
+
+
+@asynccontextmanager
+async def _docker() -> AsyncIterator[World]:
+    from runtime.docker import DockerRuntime  # noqa: PLC0415 - as above
+
+    root = default_root(os.environ, os.getuid())
+    async with DockerRuntime(new_instance_id(), root=root) as runtime:
+        await runtime.cleaner.claim()
+        await runtime.sweep_dead_owners()
+        try:
+            given = cast("Runtime", runtime)
+            yield World(runtime=given, timebase=Timebase.real(), node=_node(await given.status()))
+        finally:
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
+                await runtime.remove_all()
+
+
+def _node(status: RuntimeStatus) -> NodeFacts:
+    return NodeFacts(
+        name=NODE_NAME,
+        host_ips=(status.host_ip,) if status.host_ip else (),
+        labels={"kubernetes.io/hostname": NODE_NAME, "kubernetes.io/os": "linux"},
+        milli_cpu=status.cpus * 1000,
+        memory_bytes=status.memory_bytes,
+        ephemeral_storage_bytes=100 << 30,
+    )

@@ -1,0 +1,116 @@
+"""The fixture `kubelet`: a node that opens at its first use and is gone after the test."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Literal, cast
+
+import pytest
+from attrs import define, field
+
+from kubelet_emu.embedding.blocking import BlockingJob, BlockingNode, BlockingPod
+from kubelet_emu.embedding.node import Node, open_node
+from kubelet_emu.embedding.options import NodeOptions
+from runtime.api import RuntimeUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+    from pathlib import Path
+
+    from kubelet_emu.embedding.pod_log import Answer
+
+_KEYS = frozenset({"runtime", "timing", "version", "seed", "timeout"})
+
+
+@define(eq=False, kw_only=True)
+class KubeletFixture:
+    """A node for one test. Blocking calls work in every test; Trio tests may open it in their own loop."""
+
+    options: NodeOptions
+    _node: BlockingNode = field(init=False, repr=False)
+    _opened: list[Node] = field(factory=list, init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Prepare the node; nothing is opened yet."""
+        self._node = BlockingNode(self.options)
+
+    def run(self, manifest: str | Path) -> BlockingPod:
+        """Create what a manifest says and return its one pod; of a Job the first pod. ManifestError."""
+        __tracebackhide__ = True
+        return self._node.run(manifest)
+
+    def apply(self, manifest: str | Path) -> tuple[BlockingPod | BlockingJob, ...]:
+        """Create what manifests say and return handles on their pods and Jobs. ManifestError."""
+        __tracebackhide__ = True
+        return self._node.apply(manifest)
+
+    def pod(self, name: str) -> BlockingPod:
+        """Return the newest pod of a name; LookupError."""
+        return self._node.pod(name)
+
+    def job(self, name: str, namespace: str = "default") -> BlockingJob:
+        """Return a Job by name; LookupError."""
+        return self._node.job(name, namespace)
+
+    @property
+    def pods(self) -> tuple[BlockingPod, ...]:
+        """Return every pod there has been, in the order of creation."""
+        return self._node.pods
+
+    def sleep(self, seconds: float) -> None:
+        """Let the node's time pass."""
+        self._node.sleep(seconds)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Node]:
+        """Give a node in the Trio loop of the test: the same calls, awaited.
+
+        A simulated node lives on the clock of the test: with `autojump_clock` of pytest-trio in virtual time.
+        """
+        async with open_node(self.options) as node:
+            self._opened.append(node)
+            yield node
+
+    @property
+    def failures(self) -> tuple[Answer, ...]:
+        """Return the answers that were no, of every node of the test."""
+        return (*self._node.failures, *(answer for node in self._opened for answer in node.failures))
+
+    def close(self) -> None:
+        """Take everything away."""
+        self._node.close()
+
+    def check_engine(self) -> None:
+        """Open the node now; RuntimeUnavailableError when no engine answers."""
+        self._node.__enter__()
+
+
+@contextmanager
+def fixture_for(request: pytest.FixtureRequest) -> Iterator[KubeletFixture]:
+    """Give the fixture of a test, as its marker wants it."""
+    fixture = KubeletFixture(options=_options(request))
+    try:
+        if not fixture.options.is_simulated:
+            try:
+                fixture.check_engine()
+            except RuntimeUnavailableError as error:
+                pytest.skip(f"no container engine: {error}")
+        yield fixture
+    finally:
+        fixture.close()
+
+
+def _options(request: pytest.FixtureRequest) -> NodeOptions:
+    marker = request.node.get_closest_marker("kubelet")
+    given: Mapping[str, object] = {} if marker is None else marker.kwargs
+    if unknown := sorted(set(given) - _KEYS) or (marker is not None and marker.args):
+        raise pytest.UsageError(f"@pytest.mark.kubelet: {unknown}: it takes {', '.join(sorted(_KEYS))} by name")
+    default = request.config.getoption("--kubelet-runtime") or "simulated"
+    return NodeOptions(
+        runtime=cast('Literal["simulated", "docker"]', given.get("runtime", default)),
+        timing=cast('Literal["fast", "kubelet"] | None', given.get("timing")),
+        kubernetes=str(given.get("version", "1.36")),
+        seed=cast("int", given.get("seed", 1)),
+        timeout=cast("float | None", given.get("timeout")),
+        folder=request.path.parent,
+    )

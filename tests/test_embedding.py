@@ -1,0 +1,328 @@
+"""A node inside a program: blocking and in Trio, in virtual time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import kubelet_emu
+from kubelet_emu.embedding.blocking import BlockingJob, BlockingNode, BlockingPod
+from kubelet_emu.embedding.options import NodeOptions
+from kubelet_emu.embedding.pod_log import PodLog, told
+from runtime.api import RuntimeUnavailableError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import trio
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  terminationGracePeriodSeconds: 7
+  initContainers:
+  - {name: setup, image: busybox, command: [sh, -c, "echo hello; sleep 3"]}
+  - name: sidecar
+    image: busybox
+    restartPolicy: Always
+    command: [sh, -c, "trap 'echo bye; exit 0' TERM; while :; do sleep 1; done"]
+  containers:
+  - {name: main, image: busybox, command: [sh, -c, "trap 'exit 0' TERM; sleep 100 & wait"]}
+"""
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: work}
+spec:
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: main, image: busybox, command: [sh, -c, "sleep 2; exit %d"]}
+"""
+CRASHES = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: crash}
+spec:
+  containers:
+  - {name: main, image: busybox, command: [sh, -c, "exit 3"]}
+"""
+MISSING = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: waits}
+spec:
+  containers:
+  - {name: main, image: busybox, envFrom: [{configMapRef: {name: none}}]}
+"""
+
+
+def test_a_pod_is_run_deleted_and_asked() -> None:
+    with kubelet_emu.node() as node:
+        pod = node.run(POD)
+        ready_at = pod.wait_for("Ready")
+        pod.delete(grace_period_seconds=5)
+        log = pod.log
+    assert 3 < ready_at < 6
+    assert log.order("setup exited(0)", "sidecar started", "main started")
+    assert log.order("main sigterm", "sidecar sigterm")
+    assert log.lines("setup") == ("hello",)
+    assert log.lines("sidecar", run=1) == ("bye",)
+    assert log.events()[0] == "Scheduled Successfully assigned default/web to node1"
+    assert log.seconds >= ready_at
+
+
+def test_virtual_time_stands_still_between_calls() -> None:
+    with kubelet_emu.node() as node:
+        pod = node.run(POD)
+        at = pod.wait_for("Ready")
+        assert pod.log.seconds == pytest.approx(at)
+        node.sleep(10)
+        assert pod.phase == "Running"
+        assert pod.exec("main", "echo", "hello") == (0, "hello\n")
+
+
+def test_an_answer_that_is_no_says_why_and_what_happened() -> None:
+    with kubelet_emu.node() as node:
+        pod = node.run(POD)
+        pod.wait_for("Ready")
+        answer = pod.log.order("main started", "setup exited(0)")
+        assert node.failures == (answer,)
+    assert not answer
+    assert repr(answer).startswith("<main started < setup exited(0): does not hold: main#1 started @")
+    assert "what happened to web" in str(answer)
+    assert "setup#1 exited(0)" in str(answer)
+
+
+def test_an_answer_that_is_yes_is_one_line() -> None:
+    with kubelet_emu.node() as node:
+        pod = node.run(POD)
+        pod.wait_for("Ready")
+        answer = pod.log.holds("phase == Running")
+        assert node.failures == ()
+    assert answer
+    assert str(answer).startswith("phase == Running: ")
+
+
+def test_expect_names_each_expectation_that_does_not_hold() -> None:
+    with kubelet_emu.node() as node:
+        pod = node.run(POD)
+        pod.wait_for("Ready")
+        with pytest.raises(AssertionError, match=r"phase == Failed\n  does not hold(.|\n)*restarts\(main\) == 2"):
+            pod.log.expect("phase == Failed", "phase == Running", "restarts(main) == 2")
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        ("main exited(9)", r"main exited\(9\): did not come in 30 s\n  what happened to web:"),
+        ("pod phase(Failed)", r"pod phase\(Failed\): did not come in 30 s"),
+    ],
+)
+def test_a_moment_that_does_not_come_in_time_is_an_error(moment: str, text: str) -> None:
+    with kubelet_emu.node(timeout=30) as node, pytest.raises(kubelet_emu.WaitError, match=text):
+        node.run(POD).wait_for(moment)
+
+
+def test_a_moment_that_cant_come_any_more_is_told_at_once() -> None:
+    with kubelet_emu.node() as node:
+        pod = node.run(POD)
+        pod.wait_for("Ready")
+        pod.delete()
+        with pytest.raises(kubelet_emu.WaitError, match="can't come any more"):
+            pod.wait_for("main exited(9)")
+        assert pod.status is None
+        pod.delete()
+
+
+def test_a_word_that_is_no_moment_is_refused() -> None:
+    with kubelet_emu.node() as node, pytest.raises(ValueError, match="is no moment"):
+        node.run(POD).wait_for("reddy")
+
+
+def test_a_crash_loop_of_half_an_hour_is_waited_for() -> None:
+    with kubelet_emu.node() as node:
+        pod = node.run(CRASHES)
+        at = pod.wait_for("main#8 started")
+        assert pod.wait_for("main waiting(CrashLoopBackOff)") < at
+    assert at > 600
+
+
+@pytest.mark.parametrize(("code", "verdict"), [(0, "Complete"), (1, "Failed")])
+def test_a_job_has_its_verdict(code: int, verdict: str) -> None:
+    with kubelet_emu.node() as node:
+        (job,) = node.apply(JOB % code)
+        assert isinstance(job, BlockingJob)
+        assert job.wait_for_end() == verdict
+        assert job.wait_for(verdict) > 2
+        assert [pod.wait_for_end() for pod in job.pods] == ["Succeeded" if code == 0 else "Failed"]
+        assert job.name == node.job("work").name == "work"
+        job.delete()
+        job.wait_for("deleted")
+        assert job.wait_for_end() == verdict
+
+
+def test_run_gives_the_first_pod_of_a_job() -> None:
+    with kubelet_emu.node() as node:
+        pod = node.run(JOB % 0)
+        assert isinstance(pod, BlockingPod)
+        assert pod.name.startswith("work-")
+        assert pod.namespace == "default"
+        assert pod.wait_for_end() == "Succeeded"
+        assert [each.name for each in node.pods] == [pod.name]
+        assert node.pod(pod.name).phase == "Succeeded"
+
+
+def test_run_to_the_end_in_one_call() -> None:
+    (log,) = kubelet_emu.run(JOB % 0)
+    assert isinstance(log, PodLog)
+    log.expect("phase == Succeeded")
+    assert log.order("main exited(0)", "job condition(Complete=True)")
+
+
+def test_a_signal_from_outside_ends_a_container() -> None:
+    with kubelet_emu.node() as node:
+        pod = node.run(POD)
+        pod.wait_for("Ready")
+        pod.kill("main")
+        pod.wait_for("main exited(137)")
+        pod.wait_for("main#2 started")
+
+
+def test_a_container_that_does_not_run_takes_no_command() -> None:
+    with kubelet_emu.node() as node:
+        pod = node.run(POD)
+        pod.wait_for("Ready")
+        with pytest.raises(LookupError, match="container 'setup' of pod 'web' does not run"):
+            pod.exec("setup", "true")
+
+
+def test_unknown_names_say_which_there_are() -> None:
+    with kubelet_emu.node() as node:
+        node.run(POD)
+        with pytest.raises(LookupError, match="no pod 'wep'; there are web"):
+            node.pod("wep")
+        with pytest.raises(LookupError, match="no Job 'x' in namespace 'default'"):
+            node.job("x")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "text"),
+    [
+        ("kind: Pod\napiVersion: v1\nmetadata: {name: a}\nspec: {containerz: []}\n", "containers"),
+        (POD + "---\n" + CRASHES, r"takes a manifest of one Pod or Job, this has 2: web, crash; use apply\(\)"),
+        ("# nothing\n", "no document"),
+        ("apiVersion: v1\nkind: Service\nmetadata: {name: s}\n", "nothing to run"),
+        (
+            CRASHES.replace("containers:", "hostNetwork: true\n  containers:"),
+            "allow-host-namespaces",
+        ),
+        ("no-such-file.yaml", "no-such-file.yaml"),
+    ],
+)
+def test_a_manifest_that_cant_be_run_is_an_error_that_names_the_fault(manifest: str, text: str) -> None:
+    with kubelet_emu.node() as node, pytest.raises(kubelet_emu.ManifestError, match=text):
+        node.run(manifest)
+
+
+def test_objects_that_pods_refer_to_are_made_first(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(MISSING)
+    (tmp_path / "map.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: none}\ndata: {a: b}\n")
+    with kubelet_emu.node(folder=tmp_path) as node:
+        waiting = node.run("pod.yaml")
+        waiting.wait_for("main waiting(CreateContainerConfigError)")
+        assert node.apply("map.yaml") == ()
+        waiting.wait_for("main started")
+
+
+def test_load_gives_objects_with_their_defaults() -> None:
+    (pod,) = kubelet_emu.load(POD)
+    assert pod.kind == "Pod"
+    assert pod.metadata.name == "web"
+
+
+def test_a_log_is_written_as_a_trace(tmp_path: Path) -> None:
+    with kubelet_emu.node() as node:
+        pod = node.run(POD)
+        pod.wait_for("Ready")
+        pod.log.write(tmp_path / "trace.jsonl")
+    records = [json.loads(line) for line in (tmp_path / "trace.jsonl").read_text().splitlines()]
+    assert {"status", "event", "run"} <= {record["kind"] for record in records}
+    assert records[0]["t"] == 0
+
+
+def test_a_closed_node_takes_no_call() -> None:
+    node = kubelet_emu.node()
+    pod = node.run(POD)
+    node.close()
+    node.close()
+    with pytest.raises(RuntimeError, match="the node is closed"):
+        pod.wait_for("Ready")
+    unused = kubelet_emu.node()
+    unused.close()
+    assert unused.failures == ()
+    with pytest.raises(RuntimeError, match="the node is closed"):
+        unused.run(POD)
+
+
+def test_without_an_engine_the_error_is_the_runtimes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    with pytest.raises(RuntimeUnavailableError), BlockingNode(NodeOptions(runtime="docker")):
+        pass
+
+
+async def test_in_a_trio_program_the_calls_are_awaited(autojump_clock: trio.testing.MockClock) -> None:
+    async with kubelet_emu.open_node() as node:
+        pod = await node.run(POD)
+        await pod.wait_for("Ready")
+        assert await pod.exec("main", "echo", "x") == (0, "x\n")
+        await pod.kill("main", "SIGTERM")
+        await pod.wait_for("main#2 started")
+        await pod.delete(wait=False)
+        assert await pod.wait_for_end() in {"Succeeded", "Failed"}
+        await pod.wait_for("deleted")
+        pod.log.expect("main#2 sigterm < sidecar sigterm")
+
+
+async def test_two_nodes_of_one_seed_tell_the_same(autojump_clock: trio.testing.MockClock) -> None:
+    logs = []
+    for _ in range(2):
+        async with kubelet_emu.open_node(seed=7) as node:
+            pod = await node.run(POD)
+            await pod.wait_for("Ready")
+            logs.append(pod.log.records)
+    assert logs[0] == logs[1]
+
+
+def test_a_long_story_shows_its_beginning_and_its_end() -> None:
+    records = tuple(
+        {"t": float(n), "kind": "run", "pod": "p", "container": "c", "run": n, "what": "start"} for n in range(1, 101)
+    )
+    lines = PodLog(name="p", records=records).story().splitlines()
+    assert lines[0].endswith("c#1 started")
+    assert lines[30].strip() == "... 40 more ..."
+    assert lines[-1].endswith("c#100 started")
+    assert told("p", "") == "  what happened to p:\n    nothing"
+
+
+def test_importing_the_package_imports_no_other() -> None:
+    code = (
+        "import sys, kubelet_emu;"
+        "print(sorted({'attr', 'click', 'docker', 'runtime', 'structlog', 'trio', 'yaml'} & set(sys.modules)));"
+        "print(dir(kubelet_emu) == sorted(kubelet_emu.__all__))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines() == ["[]", "True"]
+
+
+def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = kubelet_emu.nothing  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ from kubelet_emu.lifecycle.reading.filling import (
 )
 from kubelet_emu.lifecycle.reading.found import TEXT_FORMATS, ReadError
 from kubelet_emu.lifecycle.reading.moments import MomentWords
-from kubelet_emu.lifecycle.reading.objects import objects_of, with_pods
+from kubelet_emu.lifecycle.reading.objects import objects_of
 from kubelet_emu.lifecycle.reading.times import NANO, to_datetime
 from kubelet_emu.lifecycle.trace import Trace, time_of
 
@@ -54,11 +54,10 @@ def read_logs(
     objects = objects_of(manifests)
     for found in founds:
         objects |= found.objects
-    containers = {pod: frozenset(trace.container_names(pod)) for pod in trace.pods}
     return LifecycleLog(
         trace=trace,
         epoch=None if epoch is None else to_datetime(epoch),
-        objects=with_pods(objects, trace.pods, containers),
+        objects=objects,
         sources=tuple(found.source() for found in founds),
         faults=(*faults, *(fault for found in founds for fault in found.all_faults())),
         entries=tuple(entry for found in founds for entry in found.entries),

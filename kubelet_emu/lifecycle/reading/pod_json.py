@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 JSONMapping = Mapping[str, object]
 
-_LISTS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
+_LISTS = {"initContainerStatuses": "init", "containerStatuses": "regular", "ephemeralContainerStatuses": "ephemeral"}
 
 
 def mapping_at(obj: JSONMapping, *keys: str) -> JSONMapping:
@@ -47,9 +47,14 @@ def status_record(pod: JSONMapping) -> RawRecord:
         "conditions": {str(c.get("type")): c.get("status") for c in conditions},
         "conditionReasons": {str(c.get("type")): c["reason"] for c in conditions if c.get("reason")},
         "conditionMessages": {str(c.get("type")): c["message"] for c in conditions if c.get("message")},
-        "containers": {str(c.get("name")): _container(c) for c in container_statuses(pod)},
+        "containers": {
+            str(c.get("name")): {**_container(c), "type": kind}
+            for key, kind in _LISTS.items()
+            for c in list_at(status, key)
+        },
         "generation": metadata.get("generation"),
         "deletionTimestamp": bool(metadata.get("deletionTimestamp")) or None,
+        "deletionGracePeriodSeconds": metadata.get("deletionGracePeriodSeconds"),
     }
     record |= {key: status.get(key) for key in ("reason", "message", "qosClass", "podIP", "observedGeneration")}
     return {key: value for key, value in record.items() if value is not None}

@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from kubelet_emu.api.v1 import Pod
 from kubelet_emu.lifecycle.log import LifecycleLog, SourceFormat
 from kubelet_emu.lifecycle.reading import ReadError, read_logs
+
+if TYPE_CHECKING:
+    from kubelet_emu.api.v1 import Pod
 
 CLUSTER = Path(__file__).parent.parent / "fixtures" / "cluster" / "sidecar-life"
 

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from kubelet_emu.cli.worlds import SimulatedWorld, run_simulated
+from kubelet_emu.cli.worlds import EPOCH, SimulatedWorld, run_simulated
+from kubelet_emu.journal.encode import Entry, to_line
+from kubelet_emu.journal.read import read_lines
+from kubelet_emu.journal.records import HeaderRecord
+from kubelet_emu.lifecycle.replaying import Replay, replay
 from kubelet_emu.lifecycle.trace import Trace
 from kubelet_emu.manifests.plain import read_plain
 from kubelet_emu.scenarios.checks import check_all
 from kubelet_emu.scenarios.expectations import ExpectationError, parse_expectation, parse_moment
+from kubelet_emu.scenarios.needs import read_needs
 from kubelet_emu.scenarios.scenario_file import ScenarioError, find_scenarios, load_scenario
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "scenarios"
@@ -31,14 +36,27 @@ def excluded() -> frozenset[str]:
 EXCLUDED = excluded()
 
 
+def replay_of(lines: list[str], path: Path) -> Replay:
+    """Read a scenario's log back and take its decisions again."""
+    features = read_needs(load_scenario(path)).features
+    header = HeaderRecord(at=EPOCH, epoch=EPOCH, features=features.overrides)
+    log = read_lines(line.encode() for line in [to_line(Entry(n=1, record=header), EPOCH), *lines])
+    assert log.problems == ()
+    return replay(log.entries)
+
+
 @pytest.mark.parametrize("path", SCENARIOS, ids=[path.parent.name for path in SCENARIOS])
-def test_a_scenario_holds_in_virtual_time(path: Path) -> None:
-    outcome = run_simulated(load_scenario(path), SimulatedWorld())
+def test_a_scenario_holds_in_virtual_time_and_its_log_replays(path: Path) -> None:
+    lines: list[str] = []
+    world = SimulatedWorld(sinks=(lambda entry: lines.append(to_line(entry, EPOCH)),))
+    outcome = run_simulated(load_scenario(path), world)
     failed = [f"{verdict.expectation}: {verdict.because}" for verdict in outcome.verdicts if not verdict.holds]
     if path.parent.name in EXCLUDED:
         assert failed or outcome.error, "this scenario holds: take it out of EXCLUDED.yaml"
     else:
         assert (outcome.error, failed) == ("", [])
+    again = replay_of(lines, path)
+    assert (again.differences, again.skipped) == ((), ())
 
 
 @pytest.mark.parametrize("path", TRACES, ids=[f"{path.parent.name}/{path.stem}" for path in TRACES])

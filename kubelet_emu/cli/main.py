@@ -14,6 +14,7 @@ COMMANDS = {
     "demo": "Run a Job with a sidecar that comes with this program.",
     "validate": "Check manifests and run nothing.",
     "trace": "Convert a lifecycle log into a trace.",
+    "replay": "Take the decisions of a lifecycle log again, by today's rules.",
     "prune": "Remove what dead runs have left behind.",
 }
 

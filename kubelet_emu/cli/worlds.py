@@ -23,6 +23,7 @@ from runtime.simulated import TYPICAL, PullFault, SimulatedImage, SimulatedRunti
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kubelet_emu.journal.journal import Sink
     from kubelet_emu.scenarios.runner import Outcome
     from kubelet_emu.scenarios.scenario_file import Scenario
 
@@ -39,11 +40,12 @@ _GIB = 1 << 30
 
 @frozen(kw_only=True)
 class SimulatedWorld:
-    """How scenarios run in virtual time; `seed` decides every random number."""
+    """How scenarios run in virtual time; `seed` decides every random number, `sinks` get every record."""
 
     seed: int = 1
     timing: Timing = KUBELET
     epoch: datetime = field(default=EPOCH)
+    sinks: tuple[Sink, ...] = ()
 
 
 def simulated_images(scenario: Scenario) -> Mapping[str, SimulatedImage]:
@@ -95,6 +97,7 @@ async def _run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:
                 node=simulated_node(),
                 settings=KubeletSettings(timing=world.timing),
                 seed=world.seed,
+                sinks=world.sinks,
             ),
         )
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 
-_RENAMED = {"sync": {"n": "sync"}, "step": {"n": "step"}}
+RENAMED = {"sync": {"n": "sync"}, "step": {"n": "step"}}
 _RECORD_OF_KIND: Mapping[str, type[Record]] = {cls.kind: cls for cls in typing.get_args(Record)}
 
 
@@ -50,7 +50,7 @@ def encode_entry(entry: Entry, epoch: datetime) -> dict[str, object]:
     body = encode_fields(record)
     body.pop("at", None)
     body.pop("ref", None)
-    for name, wire in _RENAMED.get(record.kind, {}).items():
+    for name, wire in RENAMED.get(record.kind, {}).items():
         body[wire] = body.pop(name)
     line: dict[str, object] = {"t": round((entry.at - epoch).total_seconds(), 6)}
     if (ref := ref_of(record)) is not None:
@@ -77,7 +77,7 @@ def decode_entry(line: Mapping[str, object], epoch: datetime) -> Entry:
     if not isinstance(seconds, int | float) or not isinstance(n, int):
         raise ValueError("t and n must be numbers")  # noqa: TRY004 - bad input, not a bug
     body = {key: value for key, value in line.items() if key not in {"t", "pod", "uid", "n", "kind"}}
-    for name, wire in _RENAMED.get(kind, {}).items():
+    for name, wire in RENAMED.get(kind, {}).items():
         body[name] = body.pop(wire, None)
     if (ref := _decode_ref(line)) is not None:
         body["ref"] = ref

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from attrs import field, frozen
 
+from kubelet_emu.journal.deferred import Deferred  # noqa: TC001 - reading a log looks the types of fields up here
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
@@ -92,7 +94,7 @@ class ProbeRecord:
 
 @frozen(kw_only=True)
 class SyncRecord:
-    """One step of a pod worker: what it decided from what it saw."""
+    """One step of a pod worker: what it decided from what it saw; `input` is as `journal.sync_input` has it."""
 
     kind: ClassVar[str] = "sync"
     at: datetime | None = None
@@ -100,7 +102,7 @@ class SyncRecord:
     n: int
     step: str
     actions: Mapping[str, object] = field(factory=dict)
-    input: Mapping[str, object] = field(factory=dict)
+    input: Mapping[str, object] | Deferred = field(factory=dict)
     results: tuple[str, ...] = ()
 
 

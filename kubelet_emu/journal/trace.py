@@ -136,7 +136,7 @@ def _whose(ref: ObjectRef) -> JsonObject:
 
 
 def _accepted(record: ManifestRecord) -> JsonObject | None:
-    """Return the status that a pod is created with, if its manifest says one."""
+    """Return the status that a pod is created with, if its manifest says one; one that was changed has none."""
     status = record.manifest.get("status")
     if record.ref.kind != "Pod" or not isinstance(status, Mapping) or "phase" not in status:
         return None

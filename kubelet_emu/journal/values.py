@@ -22,6 +22,7 @@ from typing import TypeVar, cast
 import attrs
 
 from kubelet_emu.api.kinds import MODULE_OF_TYPE, api_type, json_name
+from kubelet_emu.journal.deferred import Deferred
 
 T = TypeVar("T")
 
@@ -38,6 +39,8 @@ def encode(value: object) -> object:
             return value
         case datetime():
             return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        case Deferred():
+            return encode(value.make())
         case Mapping():
             return {str(key): encode(item) for key, item in value.items()}
         case tuple() | list():
@@ -80,7 +83,7 @@ def decode(cls: type[T], data: object) -> T:
     if not isinstance(data, Mapping):
         raise ValueError(f"expected an object for {cls.__name__}, got {data!r}")  # noqa: TRY004 - bad input, not a bug
     values: dict[str, object] = {}
-    for name, key, hint, is_required in _decode_plan(cast("Hashable", cls)):
+    for name, key, hint, is_required in wire_fields(cast("Hashable", cls)):
         if key in data:
             try:
                 values[name] = _convert(hint, data[key])
@@ -92,7 +95,8 @@ def decode(cls: type[T], data: object) -> T:
 
 
 @cache
-def _decode_plan(cls: Hashable) -> tuple[tuple[str, str, object, bool], ...]:
+def wire_fields(cls: Hashable) -> tuple[tuple[str, str, object, bool], ...]:
+    """Return name, key, type and whether it is required of each field of an attrs class that a record may hold."""
     fields = _fields(cls)
     words = {w for text in cast("type", cls).__annotations__.values() for w in re.findall(r"[A-Za-z_]\w*", str(text))}
     hints = typing.get_type_hints(cls, localns={word: _lookup(word, cast("type", cls)) for word in words})

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define, evolve, field
 
+from kubelet_emu.api.batch_v1 import Job, JobSpec
 from kubelet_emu.api.codec import encode
-from kubelet_emu.api.v1 import Pod
+from kubelet_emu.api.v1 import Pod, PodSpec
 from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.journal.records import DeletedRecord, ManifestRecord, ObjectRef, StatusRecord
 
@@ -29,21 +30,37 @@ class APIJournal:
     emit: Callable[[Record], None]
     source_of: Callable[[APIObject], str]
     _last: dict[str, StatusRecord] = field(factory=dict, init=False)
+    _specs: dict[str, PodSpec | JobSpec] = field(factory=dict, init=False)
 
     def __call__(self, event: WatchEvent) -> None:
         """Record one change."""
         obj = event.object
-        if event.type is WatchEventType.ADDED:
-            self.emit(
-                ManifestRecord(
-                    ref=ObjectRef.of(obj.metadata, obj.kind), manifest=encode(obj), source=self.source_of(obj)
-                )
-            )
+        if event.type is WatchEventType.ADDED or self._has_new_spec(obj):
+            self._record_manifest(obj, is_new=event.type is WatchEventType.ADDED)
         if isinstance(obj, Pod):
             self._record_status(obj)
         if event.type is WatchEventType.DELETED:
             self._last.pop(obj.metadata.uid or "", None)
+            self._specs.pop(obj.metadata.uid or "", None)
             self.emit(DeletedRecord(ref=ObjectRef.of(obj.metadata, obj.kind)))
+
+    def _has_new_spec(self, obj: APIObject) -> bool:
+        """Tell whether what a Pod or Job is to be was changed; the node that a pod was bound to is no change of it."""
+        uid = obj.metadata.uid or ""
+        if uid not in self._specs or not isinstance(obj, Pod | Job) or self._specs[uid] is obj.spec:
+            return False
+        old, self._specs[uid] = self._specs[uid], obj.spec
+        return _without_node(old) != _without_node(obj.spec)
+
+    def _record_manifest(self, obj: APIObject, *, is_new: bool) -> None:
+        """Record an object; of one that is known already its status is left out, for that has its own records."""
+        if isinstance(obj, Pod | Job):
+            self._specs[obj.metadata.uid or ""] = obj.spec
+        manifest = encode(obj)
+        if not is_new:
+            manifest.pop("status", None)
+        ref = ObjectRef.of(obj.metadata, obj.kind)
+        self.emit(ManifestRecord(ref=ref, manifest=manifest, source=self.source_of(obj) if is_new else ""))
 
     def _record_status(self, pod: Pod) -> None:
         record = StatusRecord(
@@ -57,3 +74,7 @@ class APIJournal:
         if self._last.get(uid) != record:
             self._last[uid] = record
             self.emit(record)
+
+
+def _without_node(spec: PodSpec | JobSpec) -> PodSpec | JobSpec:
+    return evolve(spec, node_name=None) if isinstance(spec, PodSpec) else spec

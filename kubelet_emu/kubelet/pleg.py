@@ -38,11 +38,12 @@ Shape = tuple[tuple[str, str], ...]
 
 @frozen
 class CacheEntry:
-    """A pod as last seen, the listed states it was made from, and the number of the look."""
+    """A pod as last seen, the listed states it was made from, the number of the look, and how often it changed."""
 
     observed: ObservedPod
     shape: Shape
     look: int
+    changes: int = 0
 
 
 @define(eq=False)
@@ -70,6 +71,11 @@ class PLEG:
         """Return the pod as last seen; empty for one that the runtime doesn't have."""
         entry = self._cache.get(uid)
         return entry.observed if entry else ObservedPod(uid=uid)
+
+    def changes(self, uid: str) -> int:
+        """Return how many times the pod was recorded as changed."""
+        entry = self._cache.get(uid)
+        return entry.changes if entry else 0
 
     def known(self) -> tuple[ObservedPod, ...]:
         """Return every pod that the runtime has anything of."""
@@ -220,9 +226,10 @@ class PLEG:
         if old is not None and old.observed == entry.observed:
             self._cache[uid] = evolve(old, look=entry.look, shape=entry.shape)
             return
-        self._cache[uid] = entry
+        is_told = old is not None or bool(entry.observed.sandboxes)
+        self._cache[uid] = evolve(entry, changes=(old.changes if old else 0) + is_told)
         self._forget_removed(old.observed if old else None, entry.observed)
-        if old is not None or entry.observed.sandboxes:
+        if is_told:
             before = old.observed if old else None
             self._record(before, entry.observed)
             if any(wakes_worker(event) for event in diff(before, entry.observed)):

@@ -16,7 +16,9 @@ import trio
 from attrs import define, field, frozen
 
 from kubelet_emu.api import reasons
+from kubelet_emu.journal.deferred import Deferred
 from kubelet_emu.journal.records import ObjectRef, SyncRecord
+from kubelet_emu.journal.sync_input import describe_input
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.actions import compute_pod_actions
 from kubelet_emu.rules.disruption import is_past_active_deadline
@@ -27,6 +29,7 @@ from kubelet_emu.volumes.manager import MountError
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Mapping
 
     from kubelet_emu.api.v1 import Pod
     from kubelet_emu.api.v1_status import PodStatus
@@ -58,6 +61,14 @@ class Termination:
     status: PodStatusOverride | None = None
 
 
+@frozen
+class _Seen:
+    """What a step works from, and how many changes of the pod had been recorded by then."""
+
+    sync: SyncInput
+    changes: int
+
+
 @define(eq=False, kw_only=True)
 class PodWorker:
     """Runs the steps of one pod."""
@@ -75,6 +86,8 @@ class PodWorker:
     _last_look: int = field(default=0, init=False)
     _start_failures: dict[str, StartFailure] = field(factory=dict, init=False)
     _steps: int = field(default=0, init=False)
+    _seen: _Seen | None = field(default=None, init=False)
+    _told: SyncInput | None = field(default=None, init=False)
 
     @property
     def uid(self) -> str:
@@ -295,7 +308,7 @@ class PodWorker:
 
     def _input(self, pod: Pod, observed: ObservedPod) -> SyncInput:
         services = self.services
-        return SyncInput(
+        sync = SyncInput(
             pod=pod,
             observed=observed,
             probes=services.probes.results(),
@@ -305,6 +318,8 @@ class PodWorker:
             features=services.features,
             is_static=self.is_static,
         )
+        self._seen = _Seen(sync, services.pleg.changes(self.uid))
+        return sync
 
     @property
     def _has_mirror(self) -> bool:
@@ -333,6 +348,16 @@ class PodWorker:
                 n=self._steps,
                 step=step,
                 actions=actions.describe() if actions else {},
+                input=self._facts(),
                 results=outcomes + errors,
             )
         )
+
+    def _facts(self) -> Mapping[str, object] | Deferred:
+        """Return what this step decided from, written out only if somebody writes the record down."""
+        seen, before = self._seen, self._told
+        if seen is None:
+            return {}
+        self._told = seen.sync
+        behind = max(0, self.services.pleg.changes(self.uid) - seen.changes)
+        return Deferred(lambda: describe_input(seen.sync, before, behind))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, TextIO
 
 import structlog
@@ -11,8 +12,12 @@ if TYPE_CHECKING:
 
 
 def send_diagnostics(err: TextIO) -> None:
-    """Send what structlog loggers say to a stream."""
-    structlog.configure(processors=[_to_line], logger_factory=structlog.PrintLoggerFactory(err))
+    """Send what structlog loggers warn of to a stream."""
+    structlog.configure(
+        processors=[_to_line],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.PrintLoggerFactory(err),
+    )
 
 
 def _to_line(_logger: object, level: str, event: MutableMapping[str, object]) -> str:

@@ -47,10 +47,11 @@ MAX_SEED = 2**32
 
 @frozen(kw_only=True)
 class Streams:
-    """Where a command writes."""
+    """Where a command writes, and who else gets the records."""
 
     out: TextIO = field(factory=lambda: sys.stdout)
     err: TextIO = field(factory=lambda: sys.stderr)
+    listeners: tuple[Sink, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -198,7 +199,8 @@ class _Run:
             keep=options.keep,
             until=options.until if options.is_simulated else None,
         )
-        sinks: list[Sink] = [*self._files(stack), AfterEnd(self._console()), self.session]
+        listeners = [AfterEnd(each) for each in self.streams.listeners]
+        sinks: list[Sink] = [*self._files(stack), *listeners, AfterEnd(self._console()), self.session]
         if options.output == "json":
             sinks.insert(0, AfterEnd(TraceWriter(self.streams.out, self._closed)))
         self.journal = Journal(

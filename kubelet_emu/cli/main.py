@@ -11,6 +11,7 @@ import click
 
 COMMANDS = {
     "run": "Run manifests until their pods end, or until Ctrl-C.",
+    "record": "Run manifests once on Docker and write what a simulated run needs.",
     "demo": "Run a Job with a sidecar that comes with this program.",
     "validate": "Check manifests and run nothing.",
     "trace": "Convert a lifecycle log into a trace.",

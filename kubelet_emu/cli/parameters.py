@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
+_NOT_OF_RECORD = frozenset({"runtime", "until", "speed", "sim_on_term", "simulate", "output"})
 NON_NEGATIVE = click.FloatRange(min=0)
 
 
@@ -178,7 +179,16 @@ PARAMETERS: tuple[click.Option, ...] = (
 
 def run_parameters(command: Decorated) -> Decorated:
     """Give a command function the options of a run."""
-    for parameter in reversed(PARAMETERS):
+    return _with(PARAMETERS, command)
+
+
+def record_parameters(command: Decorated) -> Decorated:
+    """Give a command function the options of a run on an engine whose output is its own."""
+    return _with(tuple(each for each in PARAMETERS if each.name not in _NOT_OF_RECORD), command)
+
+
+def _with(parameters: tuple[click.Option, ...], command: Decorated) -> Decorated:
+    for parameter in reversed(parameters):
         command.__dict__.setdefault("__click_params__", []).append(parameter)
     return command
 

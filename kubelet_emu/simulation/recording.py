@@ -55,7 +55,7 @@ class SeenRun:
     killed_at: datetime | None = None
     lines: list[tuple[datetime, LogRecord]] = field(factory=list)
     probes: list[tuple[datetime, ProbeRecord]] = field(factory=list)
-    hooks: dict[str, EffectRecord] = field(factory=dict)
+    hooks: dict[str, tuple[datetime, EffectRecord]] = field(factory=dict)
 
 
 @define
@@ -109,7 +109,7 @@ class RunRecording:
             case LogRecord() if (container := self._of(record)) is not None:
                 container.run(record.run).lines.append((entry.at, record))
             case EffectRecord() if (container := self._of(record)) is not None:
-                container.run(record.run).hooks[record.call] = record
+                container.run(record.run).hooks[record.call] = (entry.at, record)
             case ProbeRecord() if (container := self._of(record)) is not None:
                 run = container.run_at(entry.at)
                 (run or container.run(record.run)).probes.append((entry.at, record))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kubelet_emu.api.quantity import quantity_value
 from kubelet_emu.simulation.recording import list_of, mapping_of
+from kubelet_emu.simulation.values import Health
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,11 +25,11 @@ Plain = dict[str, object]
 
 _STATUS = re.compile(r"statuscode: (\d+)")
 _HEALTH = re.compile(r'responded with "([A-Z_]+)"')
-_REFUSED = re.compile(r"connection refused|connect: ")
+_REFUSED = re.compile(r"connect: |failed to connect service")
 _TIMED_OUT = re.compile(r"deadline exceeded|timed out|timeout")
 _FINISHED = ("success", "warning")
 _MIB = 1 << 20
-SIGNAL_TOLD_LATE_SECONDS = 0.1
+TOLD_LATE_SECONDS = 0.1
 
 
 def retell(recording: RunRecording) -> Plain:
@@ -115,7 +116,7 @@ def _reaction(run: SeenRun, asked_at: datetime) -> object:
 
 def _is_reaction(at: datetime, run: SeenRun) -> bool:
     """Tell whether a line came after the signal: an engine tells of a signal a moment after it has sent it."""
-    return run.asked_at is not None and (run.asked_at - at).total_seconds() < SIGNAL_TOLD_LATE_SECONDS
+    return run.asked_at is not None and (run.asked_at - at).total_seconds() < TOLD_LATE_SECONDS
 
 
 def _memory_limit(container: SeenContainer) -> int:
@@ -132,6 +133,8 @@ def _answers(container: SeenContainer, run: SeenRun, start: datetime) -> Plain:
     """Return what was answered, by field, key and time."""
     seen: dict[tuple[str, str], Seen] = {}
     for at, record in run.probes:
+        if _is_end(at, run):
+            continue
         action = mapping_of(container.manifest.get(f"{record.probe}Probe"))
         for field, key, answer in _probe_answers(container, action, (record.outcome, record.message)):
             seen.setdefault((field, key), []).append((_seconds(at, start), answer))
@@ -139,8 +142,9 @@ def _answers(container: SeenContainer, run: SeenRun, start: datetime) -> Plain:
     for (field, key), values in seen.items():
         if (changes := _changes(sorted(values, key=lambda each: each[0]))) is not None:
             answers.setdefault(field, {})[key] = changes
-    for hook, effect in run.hooks.items():
-        found = _hook_answer(mapping_of(mapping_of(container.manifest.get("lifecycle")).get(hook)), effect)
+    for hook, (at, effect) in run.hooks.items():
+        handler = mapping_of(mapping_of(container.manifest.get("lifecycle")).get(hook))
+        found = _hook_answer(handler, effect, was_cut=effect.what == "failed" and _has_outlasted_grace(at, run))
         if found is not None:
             answers.setdefault(found[0], {})[found[1]] = found[2]
     return dict(answers)
@@ -164,8 +168,7 @@ def _probe_answers(
     if http and (succeeded or not refused):
         yield "http", str(http.get("path") or "/").partition("?")[0], _status(message, succeeded=succeeded)
     if grpc and (succeeded or not refused):
-        found = _HEALTH.search(message)
-        yield "grpc", str(grpc.get("service") or ""), "SERVING" if succeeded else found[1] if found else "NOT_SERVING"
+        yield "grpc", str(grpc.get("service") or ""), "SERVING" if succeeded else _health(message)
 
 
 def _exec_result(message: str, *, succeeded: bool) -> object:
@@ -182,6 +185,13 @@ def _status(message: str, *, succeeded: bool) -> object:
     if found := _STATUS.search(message):
         return int(found[1])
     return {"takes": "never"} if _TIMED_OUT.search(message) else 500
+
+
+def _health(message: str) -> str:
+    if "code = NotFound" in message:
+        return Health.SERVICE_UNKNOWN.value
+    found = _HEALTH.search(message)
+    return found[1] if found and found[1] in Health.__members__ else Health.NOT_SERVING.value
 
 
 def _command(argv: object) -> str:
@@ -211,10 +221,22 @@ def _changes(seen: Seen) -> object:
     return changes[0][1] if len(changes) == 1 else changes
 
 
-def _hook_answer(handler: Mapping[str, object], effect: EffectRecord) -> tuple[str, str, object] | None:
+def _is_end(at: datetime, run: SeenRun) -> bool:
+    """Tell whether something happened because the run was over."""
+    return run.exited_at is not None and (run.exited_at - at).total_seconds() < TOLD_LATE_SECONDS
+
+
+def _has_outlasted_grace(at: datetime, run: SeenRun) -> bool:
+    """Tell whether a hook went on until the container died: the signal doesn't wait for one longer than the grace."""
+    return run.asked_at is not None and at > run.asked_at
+
+
+def _hook_answer(
+    handler: Mapping[str, object], effect: EffectRecord, *, was_cut: bool
+) -> tuple[str, str, object] | None:
     """Return field, key and answer of a hook; None for a sleep, and for a request that nobody answered."""
     what = effect.what
-    takes = "never" if effect.seconds is None else round(effect.seconds, 2)
+    takes = "never" if was_cut or effect.seconds is None else round(effect.seconds, 2)
     if argv := mapping_of(handler.get("exec")).get("command"):
         return "commands", _command(argv), {"exit": 1 if what == "failed" else 0, "takes": takes}
     http = mapping_of(handler.get("httpGet"))

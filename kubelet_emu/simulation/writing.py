@@ -27,7 +27,7 @@ def to_text(document: Mapping[str, object], what: str) -> str:
 def _block(value: Mapping[str, object], depth: int) -> Iterator[str]:
     indent = "  " * depth
     for key, each in value.items():
-        name = f"{indent}{_scalar(key)}:"
+        name = f"{indent}{_key(key)}:"
         if isinstance(each, dict) and each and depth < 2:
             yield name
             yield from _block(each, depth + 1)
@@ -55,10 +55,14 @@ def _items(runs: list[object], depth: int) -> Iterator[str]:
 
 def _flow(value: object) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_scalar(key)}: {_flow(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(key)}: {_flow(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_flow, value)) + "]"
     return _scalar(value)
+
+
+def _key(key: str) -> str:
+    return key if key.isascii() and key.isdecimal() and not key.startswith("0") else _scalar(key)
 
 
 def _scalar(value: object) -> str:

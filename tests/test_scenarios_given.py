@@ -73,13 +73,13 @@ def test_an_excluded_scenario_exists() -> None:
 @pytest.mark.parametrize(
     ("text", "column"),
     [
-        ("pod foo", 5),
-        ("a started <", 11),
+        ("pod foo", 8),
+        ("a started <", 12),
         ("phase = X", 7),
-        ("gap(a started, b exited) in [1,", 31),
-        ("a waiting < b started", 1),
-        ("step foo < a started", 1),
-        ("exitcode(a) ==", 13),
+        ("gap(a started, b exited) in [1,", 32),
+        ("a waiting < b started", 3),
+        ("step foo < a started", 6),
+        ("exitcode(a) ==", 15),
     ],
 )
 def test_what_cant_be_read_is_pointed_at(text: str, column: int) -> None:

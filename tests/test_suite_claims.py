@@ -11,6 +11,7 @@ import trio.testing
 
 from kubelet_emu.cli.suite.claims import Claims, claims_of
 from kubelet_emu.cli.suite.host_folders import emptied
+from kubelet_emu.manifests import load_text
 from kubelet_emu.scenarios.scenario_file import Scenario, Step
 from kubelet_emu.scenarios.steps import StepError
 
@@ -29,7 +30,8 @@ spec:
 
 def scenario(*, host: bool = False, image: str = "busybox:1", ports: str = "", **more: object) -> Scenario:
     manifest = POD.format(host=str(host).lower(), image=image, ports=ports)
-    return Scenario(name="s", path=Path("s/scenario.yaml"), manifest=manifest, manifest_file="m", **more)  # type: ignore[arg-type]
+    objects = load_text(manifest).objects
+    return Scenario(name="s", path=Path("s/scenario.yaml"), objects=objects, **more)  # type: ignore[arg-type]
 
 
 CLAIMS = [

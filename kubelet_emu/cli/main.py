@@ -13,6 +13,7 @@ COMMANDS = {
     "run": "Run manifests until their pods end, or until Ctrl-C.",
     "record": "Run manifests once on Docker and write what a simulated run needs.",
     "demo": "Run a Job with a sidecar that comes with this program.",
+    "test": "Run scenarios and check what they expect.",
     "validate": "Check manifests and run nothing.",
     "trace": "Convert a lifecycle log into a trace.",
     "replay": "Take the decisions of a lifecycle log again, by today's rules.",

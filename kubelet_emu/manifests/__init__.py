@@ -1,7 +1,7 @@
 """Manifests: YAML with positions to typed objects, defaults, validation, workloads."""
 
 from kubelet_emu.api.codec import decode_mapping, encode
-from kubelet_emu.manifests.loading import Loaded, LoadResult, load, load_text
+from kubelet_emu.manifests.loading import Loaded, LoadResult, load, load_text, load_within
 from kubelet_emu.manifests.problems import Problem, Source, format_problem
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "format_problem",
     "load",
     "load_text",
+    "load_within",
 ]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
     from kubelet_emu.api.batch_v1 import CronJob, Job
     from kubelet_emu.api.v1 import ConfigMap, Pod, Secret
+    from kubelet_emu.manifests.plain import PlainDocument
 
     APIObject = Pod | Job | CronJob | Deployment | ReplicaSet | StatefulSet | DaemonSet | ConfigMap | Secret
 
@@ -65,13 +66,16 @@ class LoadResult:
         return any(problem.severity == "error" for problem in self.problems)
 
 
-def load(paths: Sequence[str], *, strict: bool = False, stdin: BinaryIO | None = None) -> LoadResult:
+def load(
+    paths: Sequence[str], *, strict: bool = False, stdin: BinaryIO | None = None, letters_are_text: bool = False
+) -> LoadResult:
     """Read manifests; never raises for what they contain or for files that can't be read.
 
     `-` is standard input; of a folder the *.yaml, *.yml and *.json files are read in the order of their names, without
-    its subfolders (kubectl -f), but not simulate.yaml and *.simulate.yaml. `strict` makes errors of duplicate keys.
+    its subfolders (kubectl -f), but not simulate.yaml and *.simulate.yaml. `strict` makes errors of duplicate keys,
+    `letters_are_text` is as in `read_roots`.
     """
-    loading = _Loading(strict=strict)
+    loading = _Loading(strict=strict, letters_are_text=letters_are_text)
     for path in paths:
         if path == "-":
             loading.read_bytes(STDIN, (stdin or sys.stdin.buffer).read(MOST_BYTES + 1))
@@ -92,6 +96,33 @@ def load_text(
 def _is_manifest(path: Path) -> bool:
     is_simulation = path.stem == "simulate" or path.stem.endswith(".simulate")
     return path.suffix in _SUFFIXES and not is_simulation and path.is_file()
+
+
+def load_within(content: PlainDocument, path: str) -> LoadResult:
+    """Read the manifests that stand in a field of another document: one object, a list of them, or text.
+
+    Their problems have the places of the file around them; in text that isn't a `|` block only its first line.
+    """
+    loading = _Loading(strict=False, letters_are_text=True)
+    node, document = content.positions.value_node(path), content.positions.document
+    if isinstance(node, ScalarNode):
+        loading.read_bytes(document.file, _in_place(document, node).encode("utf-8", "surrogatepass"))
+    elif node is not None:
+        for item in node.value if isinstance(node, SequenceNode) else [node]:
+            loading.read_object(document, item)
+    return loading.result()
+
+
+def _in_place(document: Document, node: ScalarNode) -> str:
+    """Return the text of a `|` block with the lines and columns that it has in its file."""
+    line, _ = document.place(node)
+    if node.style != "|":
+        return "\n" * (line - 1) + str(node.value)
+    first = document.text.split("\n", node.start_mark.line + 2)[node.start_mark.line + 1]
+    indent = first[: len(first) - len(first.lstrip(" "))]
+    return "\n" * line + "".join(
+        part if part.startswith("---") else indent + part for part in str(node.value).splitlines(keepends=True)
+    )
 
 
 @define
@@ -136,6 +167,10 @@ class _Loading:
             self._fault(file, "Empty", "the file has no document: nothing but blanks and comments")
         for document, root in roots:
             self._read_object(document, root, "", 0)
+
+    def read_object(self, document: Document, node: Node) -> None:
+        """Read one object, or the items of a list of them."""
+        self._read_object(document, node, "", 0)
 
     def _read_object(self, document: Document, node: Node, path: str, depth: int) -> None:
         decoder = Decoder(document, strict=self.strict, problems=self.problems)

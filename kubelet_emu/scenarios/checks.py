@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -25,14 +26,16 @@ from kubelet_emu.scenarios.expectations import (
     ValueCheck,
     parse_expectation,
 )
-from kubelet_emu.scenarios.moments import find_moment, occurrences
+from kubelet_emu.scenarios.moments import NoSuchMomentError, find_moment, occurrences
+from kubelet_emu.scenarios.near import instead
 from kubelet_emu.scenarios.values import value_of
+from kubelet_emu.scenarios.words import apart, history, in_order, shown, told, when
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from kubelet_emu.lifecycle.trace import Interval, RawRecord, Run, Trace
-    from kubelet_emu.scenarios.expectations import Comparison, Expectation, Subject
+    from kubelet_emu.scenarios.expectations import Comparison, Expectation, Subject, ValueExpression
 
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -41,6 +44,8 @@ _ORDERS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
 }
 _SHOWN_OCCURRENCES = 4
+_SHOWN_LINES = 5
+_SEEN_IN_STATUSES = frozenset({"phase", "podreason", "condition", "state", "ready", "started", "restarts"})
 
 
 @frozen
@@ -62,6 +67,8 @@ def check(trace: Trace, text: str) -> Verdict:
     expectation = parse_expectation(text)
     try:
         holds, because = evaluate(trace, expectation)
+    except NoSuchMomentError as missing:
+        holds, because = False, "\n".join(filter(None, (str(missing), instead(trace, missing.moment))))
     except MissingError as missing:
         holds, because = False, str(missing)
     return Verdict(text, holds, because)
@@ -92,24 +99,27 @@ def _ordering(trace: Trace, ordering: Ordering) -> tuple[bool, str]:
         _ORDERS[sign](before.low, after.high)
         for before, sign, after in zip(found, ordering.operators, found[1:], strict=False)
     )
-    return holds, ", ".join(map(str, found))
+    return holds, in_order(found, ordering.operators)
 
 
 def _existence(trace: Trace, existence: Existence) -> tuple[bool, str]:
-    found, bounds = occurrences(trace, existence.moment), []
+    found, side = occurrences(trace, existence.moment), ""
     if existence.bound is not None:
         bound = find_moment(trace, existence.bound)
-        bounds = [bound]
+        side = f"{existence.side} {told(bound)}"
         found = [one for one in found if (one.low > bound.high if existence.side == "after" else one.high < bound.low)]
-    shown = "; ".join(map(str, found[:_SHOWN_OCCURRENCES] + bounds))
-    return bool(found) == existence.must_occur, shown or "does not occur"
+    if found:
+        lines = [*map(told, found[:_SHOWN_OCCURRENCES]), side]
+    else:
+        lines = [f"{existence.moment.source} did not happen {side}".rstrip()]
+        lines += [instead(trace, existence.moment)] if existence.must_occur else []
+    return bool(found) == existence.must_occur, "\n".join(filter(None, lines))
 
 
 def _gap(trace: Trace, gap: Gap) -> tuple[bool, str]:
     first, second = find_moment(trace, gap.first), find_moment(trace, gap.second)
     low, high = second.low - first.high, second.high - first.low
-    length = f"{low:.2f}" if high - low <= 0.005 else f"{low:.2f}..{high:.2f}"
-    return _holds_between(gap.comparison, low, high), f"{first}, {second}: {length} s"
+    return _holds_between(gap.comparison, low, high), apart(first, second)
 
 
 def _holds_between(comparison: Comparison, low: float, high: float) -> bool:
@@ -137,9 +147,9 @@ def _overlap(trace: Trace, overlap: Overlap) -> tuple[bool, str]:
     for one in first:
         for other in second:
             if _begins_before_end(one, other) and _begins_before_end(other, one):
-                return True, f"{_span(overlap.first, one)}, {_span(overlap.second, other)}"
+                return True, f"{_span(overlap.first, one)}\n{_span(overlap.second, other)}"
     spans = [_span(overlap.first, run) for run in first] + [_span(overlap.second, run) for run in second]
-    return False, "; ".join(spans) or "neither ran"
+    return False, "\n".join(spans) or "neither ran"
 
 
 def _runs(trace: Trace, subject: Subject) -> list[Run]:
@@ -157,27 +167,29 @@ def _begins_before_end(one: Run, other: Run) -> bool:
 
 
 def _span(subject: Subject, run: Run) -> str:
-    started = f"{run.started.high:.2f}" if run.started else "?"
-    return (
-        f"{subject.name}#{run.n} {started}-{run.exited.high:.2f}"
-        if run.exited
-        else f"{subject.name}#{run.n} {started}-"
-    )
+    started = f"from {run.started.high:.2f} s" if run.started else "from an unknown time"
+    ended = f" to {run.exited.high:.2f} s" if run.exited else " to the end"
+    return f"{subject.name}#{run.n} ran {started}{ended}"
 
 
 def _phases(trace: Trace, phases: Phases) -> tuple[bool, str]:
-    seen = _without_repeats(str(r["phase"]) for r in trace.of_kind("status") if r.get("phase"))
-    return tuple(seen) == phases.phases, f"phases: {', '.join(seen)}"
+    told_at = [(time_of(r), str(r["phase"])) for r in trace.of_kind("status") if r.get("phase")]
+    seen = _without_repeats(phase for _, phase in told_at)
+    return tuple(seen) == phases.phases, f"phases: {history(told_at) or 'none'}"
 
 
 def _states(trace: Trace, states: States) -> tuple[bool, str]:
-    statuses = trace.container_statuses(states.subject.name, states.subject.pod)
+    statuses = list(trace.container_statuses(states.subject.name, states.subject.pod))
     seen = _without_repeats(str(status.get("state")) for _, status in statuses)
     wanted = list(states.states)
     for state in seen:
         if wanted and state == wanted[0]:
             wanted.pop(0)
-    return not wanted, f"states: {', '.join(seen)}"
+    told_at = f"states: {history((at, status.get('state')) for at, status in statuses) or 'none'}"
+    if not wanted:
+        return True, told_at
+    before = f" after {states.states[-len(wanted) - 1]}" if len(wanted) < len(states.states) else ""
+    return False, f"{wanted[0]} did not come{before}\n{told_at}"
 
 
 def _without_repeats(words: Iterable[str]) -> list[str]:
@@ -192,19 +204,36 @@ def _value_check(trace: Trace, check: ValueCheck) -> tuple[bool, str]:
     value, source = check.value, check.value.source
     if check.scope is Scope.END:
         found = value_of(trace, value)
-        return compare(check.comparison, found), f"{source} = {found!r}"
+        holds = compare(check.comparison, found)
+        return holds, f"{source} is {shown(found)}" if holds else _told_value(trace, value, found)
     records = list(trace.of_kind("status", value.pod))
     if check.scope is Scope.AT:
         moment = find_moment(trace, check.moments[0])
         until = [record for record in records if time_of(record) <= moment.high + 1e-9]
         if not until:
-            raise MissingError(f"no status before {moment}")
+            raise MissingError(f"no status before {told(moment)}")
         found = value_of(trace, value, until[-1])
-        return compare(check.comparison, found), f"{moment}: {source} = {found}"
+        return compare(check.comparison, found), f"{told(moment)}: {source} was {shown(found)}"
     if check.scope is Scope.DURING:
         first, last = (find_moment(trace, moment) for moment in check.moments)
         records = _between(records, first, last)
     return _in_records(trace, check, records)
+
+
+def _told_value(trace: Trace, value: ValueExpression, found: object) -> str:
+    """Tell a value at the end, and how it came to it where statuses show it change; of a log its last lines."""
+    if value.function == "log":
+        lines = str(found).splitlines()
+        count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+        return "\n".join([f"{value.source} has {count}", *(f"| {line}" for line in lines[-_SHOWN_LINES:])])
+    now = f"{value.source} is {shown(found)}"
+    if value.function not in _SEEN_IN_STATUSES:
+        return now
+    changes = []
+    for record in trace.of_kind("status", value.pod):
+        with suppress(MissingError):
+            changes.append((time_of(record), value_of(trace, value, record)))
+    return f"{now}\n{value.source}: {history(changes)}" if len({shown(each) for _, each in changes}) > 1 else now
 
 
 def _between(records: Sequence[RawRecord], first: Interval, last: Interval) -> list[RawRecord]:
@@ -229,9 +258,9 @@ def _in_records(trace: Trace, check: ValueCheck, records: Sequence[RawRecord]) -
     decisive = next((one for one, holds in zip(found, verdicts, strict=True) if holds == wanted), None)
     source = check.value.source
     if decisive is not None:
-        return wanted, f"{source} = {decisive[1]} @{decisive[0]:.2f}"
-    values = sorted({str(value) for _, value in found})
-    return bool(found) and not wanted, f"{len(found)} records, {source}: {', '.join(values)}"
+        at, value = decisive
+        return wanted, f"{source} was {shown(value)} {when(at, at)}\n{source}: {history(found)}"
+    return bool(found) and not wanted, f"{source}: {history(found)}" if found else f"no status has {source}"
 
 
 def compare(comparison: Comparison, value: object) -> bool:

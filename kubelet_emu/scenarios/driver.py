@@ -77,6 +77,16 @@ class Driver:
     _created_at: float = field(default=0.0, init=False)
     _begun: int = field(default=0, init=False)
 
+    @property
+    def current_step(self) -> Step | None:
+        """Return the step that was begun last."""
+        return self.scenario.steps[self._begun - 1] if self._begun else None
+
+    @property
+    def next_step(self) -> Step | None:
+        """Return the first step that was not begun."""
+        return next(iter(self.scenario.steps[self._begun :]), None)
+
     async def prepare(self) -> None:
         """Do the first steps that are about the node and due at once: pods are to find it so."""
         for step in itertools.takewhile(lambda step: step.at == 0 and step.action == "node", self.scenario.steps):

@@ -21,16 +21,18 @@ def read_exclusions(folder: Path, runtime: str) -> Mapping[str, str]:
     path = folder / FILE
     if not path.is_file():
         return {}
-    documents, problems = read_plain(str(path), path.read_bytes())
+    data = path.read_bytes()
+    documents, problems = read_plain(str(path), data)
+    sources = {str(path): data.decode("utf-8-sig", "replace")}
     if problems:
-        raise ScenarioError(problems)
+        raise ScenarioError(problems, sources)
     content = documents[0].value if documents else []
     rows: list[dict[str, object]] = content if isinstance(content, list) else [{}]
     faults = tuple(
         Problem(
             file=str(path),
             line=documents[0].positions.find(f"[{i}]")[0],
-            column=1,
+            column=documents[0].positions.find(f"[{i}]")[1],
             path=f"[{i}]",
             type="Invalid",
             text=f"a row has the keys {', '.join(sorted(_KEYS))}",
@@ -39,7 +41,7 @@ def read_exclusions(folder: Path, runtime: str) -> Mapping[str, str]:
         if not isinstance(row, dict) or set(row) != _KEYS
     )
     if faults:
-        raise ScenarioError(faults)
+        raise ScenarioError(faults, sources)
     return {
         str(row["scenario"]): f"waits for {row['waits_for']}: {row['reason']}"
         for row in rows

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import difflib
 import enum
 from functools import cache
 from importlib.resources import files
@@ -13,6 +14,8 @@ from typing import cast
 from attrs import evolve, frozen
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 from lark.exceptions import VisitError
+
+from kubelet_emu.scenarios.expectation_faults import column_of, words_of
 
 LINES = {
     "prestop-start": "PreStop begin",
@@ -43,12 +46,14 @@ NEEDS_ARGUMENT = frozenset({"phase", "condition", "event", "reason", "waiting", 
 
 
 class ExpectationError(Exception):
-    """An expectation can't be read; `column` counts from 1."""
+    """An expectation can't be read: `why`, and the `column` of `text` (from 1) at which."""
 
-    def __init__(self, text: str, column: int, expected: str) -> None:
+    def __init__(self, text: str, column: int, why: str) -> None:
         """Point at `column` of `text`."""
-        super().__init__(f"column {column}: {expected}\n  {text}\n  {' ' * (column - 1)}^")
+        super().__init__(f"column {column}: {why}\n  {text}\n  {' ' * (column - 1)}^")
+        self.text = text
         self.column = column
+        self.why = why
 
 
 @frozen(kw_only=True)
@@ -176,8 +181,7 @@ def parse_expectation(text: str) -> Expectation:
     try:
         tree = _parser().parse(stripped)
     except UnexpectedInput as error:
-        column = error.column if error.column and error.column > 0 else len(stripped) + 1
-        raise ExpectationError(stripped, column, "this can't be read here") from None
+        raise ExpectationError(stripped, column_of(stripped, error), words_of(stripped, error)) from None
     try:
         expectation = cast("Expectation", _Builder(stripped, visit_tokens=False).transform(tree))
     except VisitError as error:
@@ -187,9 +191,13 @@ def parse_expectation(text: str) -> Expectation:
 
 def parse_moment(text: str) -> MomentExpression:
     """Return the syntax tree of one moment, as steps name them; ExpectationError."""
-    expectation = parse_expectation(f"some {text.strip()}")
+    prefix, stripped = "some ", text.strip()
+    try:
+        expectation = parse_expectation(prefix + stripped)
+    except ExpectationError as error:
+        raise ExpectationError(stripped, max(1, error.column - len(prefix)), error.why) from None
     if not isinstance(expectation, Existence) or expectation.bound is not None:
-        raise ExpectationError(text, 1, "a single moment is wanted here")
+        raise ExpectationError(stripped, 1, "a single moment is wanted here")
     return expectation.moment
 
 
@@ -296,7 +304,7 @@ class _Builder(Transformer[Token, object]):
 
     def moment(self, subject: Token, what: MomentExpression) -> MomentExpression:
         known = evolve(what, subject=_subject(subject), source=f"{subject} {what.source}")
-        self._check_verb(known, subject.column or 1)
+        self._check_verb(known, (subject.column or 1) + len(subject) + 1)
         return known
 
     def _check_verb(self, moment: MomentExpression, column: int) -> None:
@@ -304,9 +312,10 @@ class _Builder(Transformer[Token, object]):
         name = moment.subject.name
         verbs = {"pod": POD_VERBS, "job": JOB_VERBS, "step": frozenset({"done"})}.get(name, CONTAINER_VERBS)
         if moment.verb not in verbs:
-            raise ExpectationError(
-                self.source, column, f"{name} has no moment {moment.verb!r}; it has {', '.join(sorted(verbs))}"
-            )
+            near = difflib.get_close_matches(moment.verb, verbs, n=1)
+            known = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(sorted(verbs))}"
+            whose = f"a {name}" if name in {"pod", "job", "step"} else "a container"
+            raise ExpectationError(self.source, column, f"{whose} has no moment {moment.verb!r}; {known}")
         if moment.verb in NEEDS_ARGUMENT and not moment.argument:
             raise ExpectationError(self.source, column, f"{moment.verb} needs an argument, as in {moment.verb}(X)")
 

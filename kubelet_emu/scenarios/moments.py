@@ -26,14 +26,23 @@ if TYPE_CHECKING:
 _KILL_SIGNALS = frozenset({"killed", "SIGKILL", "KILL"})
 
 
+class NoSuchMomentError(MissingError):
+    """A moment is not in the trace, or not so often."""
+
+    def __init__(self, moment: MomentExpression, count: int) -> None:
+        """Say which moment, and how often it is there."""
+        how_often = "once" if count == 1 else f"{count} times"
+        super().__init__(f"{moment.source} happened only {how_often}" if count else f"{moment.source} did not happen")
+        self.moment = moment
+
+
 def find_moment(trace: Trace, moment: MomentExpression) -> Interval:
     """Return the occurrence that is meant; MissingError."""
     found, wanted = occurrences(trace, moment), moment.occurrence
     if moment.subject.name == "pod" and moment.subject.n:
         wanted = moment.subject.n
     if not found or (wanted != "last" and int(wanted) > len(found)):
-        few = f" (only {len(found)})" if found else ""
-        raise MissingError(f"no such moment: {moment.source}{few}")
+        raise NoSuchMomentError(moment, len(found))
     return found[-1] if wanted == "last" else found[int(wanted) - 1]
 
 

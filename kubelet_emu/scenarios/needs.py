@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -28,6 +29,7 @@ DRIVER_NEEDS = frozenset(
         "images-absent",
     }
 )
+_GATE = re.compile(r"[A-Z][A-Za-z0-9]+")
 
 
 @frozen(kw_only=True)
@@ -57,6 +59,12 @@ def read_needs(scenario: Scenario) -> Needs:
     configuration = _configuration(fields)
     features = FeatureGates({**configuration.feature_gates.overrides, **gates})
     return Needs(configuration=evolve(configuration, feature_gates=features), features=features, places=tuple(places))
+
+
+def unknown_needs(needs: Iterable[str]) -> tuple[str, ...]:
+    """Return the needs that look like the name of a feature gate and are none."""
+    known = (*DEFAULTS_V1_36, *DRIVER_NEEDS)
+    return tuple(need for need in needs if _GATE.fullmatch(need) and need not in known)
 
 
 def _configuration(fields: Iterable[str]) -> KubeletConfiguration:

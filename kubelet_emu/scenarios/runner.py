@@ -6,7 +6,8 @@ every pod is deleted and nothing of the scenario is left in the runtime.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import random
+from typing import TYPE_CHECKING, cast
 
 import structlog
 import trio
@@ -15,16 +16,17 @@ from attrs import evolve, field, frozen
 from kubelet_emu.apiserver.errors import APIError
 from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.journal.journal import Journal
-from kubelet_emu.manifests import load_text
 from kubelet_emu.manifests.defaults import set_defaults
+from kubelet_emu.manifests.workloads import pod_of_deployment
 from kubelet_emu.scenarios.checks import Verdict, check_all
 from kubelet_emu.scenarios.driver import HOLD_FINALIZER, Driver, Recording
 from kubelet_emu.scenarios.needs import read_needs
 from kubelet_emu.scenarios.steps import StepError, Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from kubelet_emu.api.apps_v1 import Deployment
     from kubelet_emu.apiserver.objects import APIObject
     from kubelet_emu.journal.journal import Sink
     from kubelet_emu.kubelet.node import Node
@@ -57,13 +59,19 @@ class World:
 
 @frozen(kw_only=True)
 class Outcome:
-    """How a scenario went. `error` is set when it could not be driven to its end, `skipped` when it wasn't tried."""
+    """How a scenario went.
+
+    `error` is set when it could not be driven as it is written (`error_line`: where in the file), `skipped` when it
+    wasn't tried, `note` tells what a reader should know besides. `seconds` are those of the machine, `virtual_seconds`
+    those of the pods.
+    """
 
     name: str
     verdicts: tuple[Verdict, ...] = ()
     records: tuple[RawRecord, ...] = ()
-    in_time: bool = True
     error: str = ""
+    error_line: int = 0
+    note: str = ""
     skipped: str = ""
     seconds: float = 0.0
     virtual_seconds: float = field(default=0.0)
@@ -92,15 +100,15 @@ async def run_scenario(scenario: Scenario, world: World) -> Outcome:
         log=structlog.get_logger(),
     )
     began_at = trio.current_time()
-    error, in_time = "", True
+    end = _Ended()
     async with trio.open_nursery() as nursery:
         await nursery.start(cluster.run)
         if world.timebase.is_virtual:
             await trio.sleep(ARRIVAL_SECONDS)
         try:
-            in_time = await _drive(scenario, cluster, recording)
-        except (StepError, APIError) as fault:
-            error = str(fault)
+            end = await _drive(scenario, cluster, recording, world.seed)
+        except APIError as fault:
+            end = _Ended(error=str(fault))
         if not world.is_emptied:
             await _clean_up(cluster)
         nursery.cancel_scope.cancel()
@@ -108,13 +116,32 @@ async def run_scenario(scenario: Scenario, world: World) -> Outcome:
         name=scenario.name,
         verdicts=check_all(recording.trace(), scenario.expect),
         records=tuple(recording.records),
-        in_time=in_time,
-        error=error,
+        error=end.error,
+        error_line=end.line,
+        note=end.note,
         virtual_seconds=trio.current_time() - began_at,
     )
 
 
-async def _drive(scenario: Scenario, cluster: Cluster, recording: Recording) -> bool:
+def objects_of(scenario: Scenario, rng: random.Random) -> Iterator[APIObject]:
+    """Yield the objects of a scenario's manifests as they are created; of a Deployment one pod."""
+    for loaded in scenario.objects:
+        obj = loaded.object
+        yield pod_of_deployment(cast("Deployment", obj), rng) if obj.kind == "Deployment" else cast("APIObject", obj)
+
+
+@frozen
+class _Ended:
+    """How the drive of a scenario ended: what could not be done and its line, or what is to be noted."""
+
+    error: str = ""
+    line: int = 0
+    note: str = ""
+
+
+async def _drive(scenario: Scenario, cluster: Cluster, recording: Recording, seed: int) -> _Ended:
+    """Drive a scenario to its end; APIError when one of its objects can't be created."""
+
     def create(obj: APIObject) -> APIObject:
         return cluster.api.create(set_defaults(obj))
 
@@ -125,18 +152,23 @@ async def _drive(scenario: Scenario, cluster: Cluster, recording: Recording) -> 
         pods_seen=lambda: tuple(pod for pod in recording.trace().pods),
     )
     driver = Driver(cluster=cluster, scenario=scenario, recording=recording, do=steps)
-    loaded = load_text(scenario.manifest, file=scenario.manifest_file, letters_are_text=True)
-    if loaded.has_errors:
-        raise StepError("; ".join(f"{p.file}:{p.line}: {p.path}: {p.text}" for p in loaded.problems))
-    await driver.prepare()
-    for item in loaded.objects:
-        create(item.object)
     in_time = False
     try:
+        await driver.prepare()
+        for obj in objects_of(scenario, random.Random(f"{seed}/names")):  # noqa: S311 - names, not secrets
+            create(obj)
         in_time = await driver.run()
+    except (StepError, APIError) as fault:
+        if (step := driver.current_step) is None:
+            raise
+        return _Ended(f"{step}: {fault}", step.line)
     finally:
         driver.end(in_time=in_time)
-    return in_time
+    within = f"within {scenario.timeout_seconds:g} s"
+    if (left := driver.next_step) is not None:
+        waits = f"{left.at:g} s" if left.after is None else left.after.source
+        return _Ended(f"{left} was not done {within}: it waits for {waits}", left.line)
+    return _Ended(note="" if in_time else f"its end ({scenario.end}) did not come {within}")
 
 
 async def _clean_up(cluster: Cluster) -> None:

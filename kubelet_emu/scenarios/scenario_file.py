@@ -1,4 +1,4 @@
-"""A scenario file, read and checked: every fault at once, with its line.
+"""A scenario file, read and checked together with its manifests: every fault at once, with its place.
 
 A scenario is a folder with `scenario.yaml` and `manifest.yaml`, or one `*.scenario.yaml` whose `manifest` is inline or
 a relative path. See docs/SCENARIOS.md.
@@ -6,40 +6,31 @@ a relative path. See docs/SCENARIOS.md.
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, TypeVar
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
+from kubelet_emu.config.features import DEFAULTS_V1_36
+from kubelet_emu.config.kubelet_configuration import ConfigurationError
+from kubelet_emu.manifests import load, load_within
 from kubelet_emu.manifests.plain import read_plain
-from kubelet_emu.manifests.problems import Problem
+from kubelet_emu.manifests.problems import Problem, format_problem
+from kubelet_emu.manifests.validation import validate
 from kubelet_emu.scenarios.expectations import ExpectationError, parse_expectation, parse_moment
+from kubelet_emu.scenarios.needs import read_needs, unknown_needs
+from kubelet_emu.scenarios.step_shapes import action_faults, proposal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from kubelet_emu.config.features import FeatureGates
+    from kubelet_emu.manifests import Loaded
     from kubelet_emu.manifests.plain import PlainDocument
     from kubelet_emu.scenarios.expectations import MomentExpression
 
 T = TypeVar("T")
 DEFAULT_TIMEOUT_SECONDS = 180.0
-ACTIONS = (
-    "delete",
-    "exec",
-    "patch",
-    "ephemeral",
-    "condition",
-    "evict",
-    "create",
-    "kill",
-    "sh",
-    "wait",
-    "kubelet",
-    "static",
-    "runtime",
-    "node",
-)
 _KEYS = (
     "about",
     "source",
@@ -62,7 +53,7 @@ _KEYS = (
 
 @frozen(kw_only=True)
 class Step:
-    """One thing the driver does: at a time after creation, or some seconds after a moment."""
+    """One thing the driver does: at a time after creation, or some seconds after a moment; `line` of the file."""
 
     action: str
     parameters: Mapping[str, object] = field(factory=dict)
@@ -70,6 +61,12 @@ class Step:
     at: float | None = None
     after: MomentExpression | None = None
     plus: float = 0.0
+    n: int = 1
+    line: int = 0
+
+    def __str__(self) -> str:
+        """Return which one it is."""
+        return f"step {self.n} ({self.action})"
 
 
 @frozen(kw_only=True)
@@ -81,10 +78,16 @@ class End:
     plus: float = 0.0
     seconds: float | None = None
 
+    def __str__(self) -> str:
+        """Return it as it is written."""
+        if self.after is not None:
+            return f"{self.after.source} plus {self.plus:g} s" if self.plus else self.after.source
+        return self.condition or f"{self.seconds:g} s"
+
 
 @frozen(kw_only=True)
 class Scenario:
-    """One scenario. `manifest` is the text of its manifests, `folder` where its other files are.
+    """One scenario. `objects` are those of its manifests, `folder` is where its other files are.
 
     `expect_lines` are the lines of the expectations in the file.
     """
@@ -103,8 +106,7 @@ class Scenario:
     expect_lines: tuple[int, ...] = ()
     unordered: tuple[tuple[str, str], ...] = ()
     only_in_one_run: tuple[str, ...] = ()
-    manifest: str = ""
-    manifest_file: str = ""
+    objects: tuple[Loaded, ...] = field(default=(), repr=False)
 
     @property
     def folder(self) -> Path:
@@ -113,12 +115,17 @@ class Scenario:
 
 
 class ScenarioError(Exception):
-    """A scenario can't be read; `problems` are all its faults."""
+    """A scenario can't be read; `problems` are all its faults, `sources` the texts of their files."""
 
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
+    def __init__(self, problems: tuple[Problem, ...], sources: Mapping[str, str] | None = None) -> None:
         """Show every fault with its place."""
-        super().__init__("\n".join(f"{p.file}:{p.line}:{p.column}: {p.path}: {p.text}" for p in problems))
         self.problems = problems
+        self.sources = sources or {}
+        super().__init__("\n".join(self.shown()))
+
+    def shown(self) -> tuple[str, ...]:
+        """Return each fault as text, with its source line."""
+        return tuple(format_problem(problem, self.sources.get(problem.file, "")) for problem in self.problems)
 
 
 def find_scenarios(path: Path) -> tuple[Path, ...]:
@@ -131,15 +138,21 @@ def find_scenarios(path: Path) -> tuple[Path, ...]:
 
 
 def load_scenario(path: Path) -> Scenario:
-    """Read one scenario file; ScenarioError."""
-    documents, problems = read_plain(str(path), path.read_bytes())
+    """Read one scenario file and its manifests; ScenarioError."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        fault = Problem(file=str(path), line=1, column=1, path="", type="Unreadable", text=error.strerror or str(error))
+        raise ScenarioError((fault,)) from error
+    documents, problems = read_plain(str(path), data)
+    sources = {str(path): data.decode("utf-8-sig", "replace")}
     if problems or len(documents) != 1 or not isinstance(documents[0].value, dict):
         fault = Problem(file=str(path), line=1, column=1, path="", type="Invalid", text="one mapping is needed")
-        raise ScenarioError(problems or (fault,))
-    reader = _Reader(path, documents[0])
+        raise ScenarioError(problems or (fault,), sources)
+    reader = _Reader(path, documents[0], sources=sources)
     scenario = reader.scenario(documents[0].value)
     if reader.problems:
-        raise ScenarioError(tuple(reader.problems))
+        raise ScenarioError(tuple(sorted(reader.problems, key=reader.rank)), reader.sources)
     return scenario
 
 
@@ -149,14 +162,30 @@ class _Reader:
 
     path: Path
     document: PlainDocument
+    sources: dict[str, str] = field(factory=dict)
     problems: list[Problem] = field(factory=list)
 
     def scenario(self, raw: Mapping[str, object]) -> Scenario:
+        """Return the scenario; what is wrong lands in `problems`."""
         self._only(raw, _KEYS, "")
-        manifest_file, manifest = self._manifest(raw.get("manifest"))
+        scenario = self._scenario(raw)
+        for need in unknown_needs(scenario.needs):
+            self._fault("needs", f"there is no need {need!r}{proposal(need, DEFAULTS_V1_36)}")
+        try:
+            features = read_needs(scenario).features
+        except ConfigurationError as error:
+            self._fault("needs", "; ".join(problem.text for problem in error.problems))
+            return scenario
+        return evolve(scenario, objects=self._objects(raw.get("manifest"), features))
+
+    def rank(self, problem: Problem) -> tuple[bool, str, int, int]:
+        """Return what orders problems: those of the scenario's own file first, in the order of its lines."""
+        return problem.file != str(self.path), problem.file, problem.line, problem.column
+
+    def _scenario(self, raw: Mapping[str, object]) -> Scenario:
         images = self._mapping(raw.get("images"), "images")
         return Scenario(
-            name=_name_of(self.path),
+            name=name_of(self.path),
             path=self.path,
             about=str(raw.get("about") or ""),
             source=str(raw.get("source") or ""),
@@ -165,9 +194,7 @@ class _Reader:
                 k: int(self._number(v, "images.fresh"))
                 for k, v in self._mapping(images.get("fresh"), "images.fresh").items()
             },
-            steps=tuple(
-                self._step(step, f"steps[{i}]") for i, step in enumerate(self._list(raw.get("steps"), "steps"))
-            ),
+            steps=tuple(self._step(step, n) for n, step in enumerate(self._list(raw.get("steps"), "steps"), start=1)),
             end=self._end(raw.get("end")),
             timeout_seconds=self._number(raw.get("timeout", DEFAULT_TIMEOUT_SECONDS), "timeout"),
             linger_seconds=self._number(raw.get("linger", 0), "linger"),
@@ -178,22 +205,28 @@ class _Reader:
                 for i, pair in enumerate(self._list(raw.get("unordered"), "unordered"))
             ),
             only_in_one_run=tuple(map(str, self._list(raw.get("only_in_one_run"), "only_in_one_run"))),
-            manifest=manifest,
-            manifest_file=manifest_file,
         )
 
-    def _manifest(self, given: object) -> tuple[str, str]:
-        """Return name and text of the manifests: beside the file, inline, or at a relative path."""
-        if isinstance(given, str) and "\n" in given:
-            return f"{self.path}#manifest", given
-        file = self.path.parent / (given if isinstance(given, str) else "manifest.yaml")
-        try:
-            return str(file), file.read_text(encoding="utf-8")
-        except OSError as error:
-            self._fault("manifest", f"{file}: {error.strerror}")
-            return str(file), ""
+    def _objects(self, given: object, features: FeatureGates) -> tuple[Loaded, ...]:
+        """Return the objects of the manifests beside the file, at a relative path, or inline."""
+        if given is None or (isinstance(given, str) and "\n" not in given):
+            file = self.path.parent / (given or "manifest.yaml")
+            if not file.exists():
+                self._fault("manifest", f"{file}: no such file; write it, or the manifest itself under manifest:")
+                return ()
+            found = load((str(file),), letters_are_text=True)
+        else:
+            found = load_within(self.document, "manifest")
+        self.sources = {**found.sources, **self.sources}
+        problems = (*found.problems, *validate(found.objects, features))
+        errors = dict.fromkeys(problem for problem in problems if problem.severity == "error")
+        self.problems += errors
+        if not found.objects and not errors:
+            self._fault("manifest", "there is no object to create")
+        return found.objects
 
-    def _step(self, raw: object, path: str) -> Step:
+    def _step(self, raw: object, n: int) -> Step:
+        path = f"steps[{n - 1}]"
         step = self._mapping(raw, path)
         self._only(step, ("at", "after", "plus", "do"), path)
         action, argument = self._action(step.get("do"), f"{path}.do")
@@ -206,6 +239,8 @@ class _Reader:
             at=self._number(step["at"], f"{path}.at") if "at" in step else None,
             after=self._moment(step["after"], f"{path}.after") if "after" in step else None,
             plus=self._number(step.get("plus", 0), f"{path}.plus"),
+            n=n,
+            line=self.document.positions.find(path)[0],
         )
 
     def _action(self, raw: object, path: str) -> tuple[str, object]:
@@ -215,8 +250,14 @@ class _Reader:
             self._fault(path, "one action is needed, as in {delete: {}}")
             return "wait", {}
         ((action, argument),) = raw.items()
-        if action not in ACTIONS:
-            self._fault(f"{path}.{action}", f"no such action{_proposal(action, ACTIONS)}")
+        for at, text in action_faults(action, argument):
+            self._fault(f"{path}.{at}", text)
+        if action == "create" and isinstance(argument, dict):
+            created = load_within(self.document, f"{path}.create")
+            self.problems += [problem for problem in created.problems if problem.severity == "error"]
+        written = argument.get("write") if action == "static" and isinstance(argument, dict) else None
+        if isinstance(written, str) and not (self.path.parent / written).is_file():
+            self._fault(f"{path}.static.write", f"{self.path.parent / written}: no such file")
         return action, argument
 
     def _end(self, raw: object) -> End:
@@ -245,8 +286,16 @@ class _Reader:
         try:
             return parse(text)
         except ExpectationError as error:
-            self._fault(path, str(error))
+            self._point(path, text, error)
             return None
+
+    def _point(self, path: str, text: str, error: ExpectationError) -> None:
+        """Point into a text of the file; one that goes over several lines is shown beside its fault."""
+        place = self.document.positions.inside(path, len(text) - len(text.lstrip()) + error.column - 1)
+        if place is None:
+            self._fault(path, str(error))
+        else:
+            self.problems.append(self._problem(place, path, error.why))
 
     def _pair(self, raw: object, path: str) -> tuple[str, str]:
         pair = self._list(raw, path)
@@ -276,19 +325,16 @@ class _Reader:
     def _only(self, raw: Mapping[str, object], known: tuple[str, ...], path: str) -> None:
         for key in raw:
             if key not in known:
-                self._fault(f"{path}.{key}".lstrip("."), f"no such key{_proposal(key, known)}")
+                self._fault(f"{path}.{key}".lstrip("."), f"no such key{proposal(key, known)}")
 
     def _fault(self, path: str, text: str) -> None:
-        line, column = self.document.positions.find(path)
-        self.problems.append(
-            Problem(file=str(self.path), line=line, column=column, path=path, type="Invalid", text=text)
-        )
+        self.problems.append(self._problem(self.document.positions.find(path), path, text))
+
+    def _problem(self, place: tuple[int, int], path: str, text: str) -> Problem:
+        line, column = place
+        return Problem(file=str(self.path), line=line, column=column, path=path, type="Invalid", text=text)
 
 
-def _name_of(path: Path) -> str:
+def name_of(path: Path) -> str:
+    """Return the name of a scenario: its folder's, or its file's."""
     return path.parent.name if path.name == "scenario.yaml" else path.name.removesuffix(".scenario.yaml")
-
-
-def _proposal(word: str, known: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"

@@ -10,7 +10,7 @@ from attrs import define, field
 
 from kubelet_emu.cli.suite.host_folders import empty_folders
 from kubelet_emu.cli.suite.node_images import moving_images
-from kubelet_emu.manifests.plain import read_plain
+from kubelet_emu.manifests import encode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -42,8 +42,7 @@ class Claims:
 def claims_of(scenario: Scenario) -> frozenset[str]:
     """Return what a scenario needs for itself: images that come and go, host ports, folders that begin empty."""
     folders = {f"folder {folder}" for folder in empty_folders(scenario)}
-    documents, _ = read_plain(scenario.manifest_file, scenario.manifest.encode())
-    ports = {port for document in documents for port in _host_ports(document.value, is_host=False)}
+    ports = {port for loaded in scenario.objects for port in _host_ports(encode(loaded.object), is_host=False)}
     return frozenset({*folders, *moving_images(scenario), *ports})
 
 

@@ -14,6 +14,7 @@ from attrs import define, field
 
 from kubelet_emu.cli.worlds import REGISTRY, SLOW_REGISTRY
 from kubelet_emu.images.mirrors import image_sources
+from kubelet_emu.manifests import encode
 from runtime.api import CRIError
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def _name(registry: str, name: str) -> str:
 
 def _texts(scenario: Scenario) -> str:
     """Return all texts that may name an image."""
-    return "\n".join([scenario.manifest, *(str(step.argument) for step in scenario.steps)])
+    objects = (str(encode(loaded.object)) for loaded in scenario.objects)
+    return "\n".join([*objects, *(str(step.argument) for step in scenario.steps)])
 
 
 @define(eq=False, kw_only=True)

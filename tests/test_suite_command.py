@@ -243,26 +243,25 @@ def test_objects_of_one_name_can_t_both_be_created(tmp_path: Path) -> None:
     assert "already exists" in done.stdout
 
 
-def interrupt(parent: str) -> str:
-    """Return a step that sends SIGINT to a process."""
-    return f"{{sh: {{command: 'kill -INT {parent}; sleep 5'}}}}"
-
-
 @pytest.mark.parametrize(
     ("jobs", "others", "who"),
-    [("1", 1, "$PPID"), ("2", 6, '$(cut -d" " -f4 /proc/$PPID/stat)')],
+    [("1", 1, "$PPID"), ("2", 6, "$(cut -d' ' -f4 /proc/$PPID/stat)")],
     ids=["in the process itself", "with workers"],
 )
 def test_an_interrupt_ends_cleanly_with_what_is_known(tmp_path: Path, jobs: str, others: int, who: str) -> None:
     for n in range(others):
         write(tmp_path, f"a-{n}")
-    file = write(tmp_path, "z", step=interrupt(who).replace("'kill", '"kill').replace("5'", '5"').replace('\\"', "'"))
-    file.write_text(file.read_text().replace('-d" "', "-d' '") + "timeout: 100\n")
+    last = write(tmp_path, "z", step=f'{{sh: {{command: "kill -INT {who}; exec sleep 5 2>/dev/null"}}}}')
+    last.write_text(last.read_text().replace("end: pod terminal", "end: {seconds: 9}"))
+    for file in tmp_path.glob("a-*"):
+        file.write_text(file.read_text().replace("end: pod terminal", "end: {seconds: 10}"))
     command = [sys.executable, "-m", "kubelet_emu", "test", "--jobs", jobs, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 130
     assert done.stderr == "interrupted: what is told is of the scenarios that had ended\n"
-    assert done.stdout.splitlines()[-1].startswith(f"{len(done.stdout.splitlines()) - 1} scenario")
+    *lines, summary = done.stdout.splitlines()
+    assert len(lines) >= others - 1
+    assert summary.startswith(f"{len(lines)} scenario")
 
 
 def test_a_worker_that_dies_is_the_outcome_of_its_scenario(tmp_path: Path) -> None:
@@ -277,4 +276,4 @@ def test_a_worker_that_dies_is_the_outcome_of_its_scenario(tmp_path: Path) -> No
 
 def test_docker_without_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
-    assert call("--runtime", "docker", write(tmp_path, "mine")).exit_code in {2, 3}
+    assert call("--runtime", "docker", write(tmp_path, "mine")).exit_code == 3

@@ -25,7 +25,12 @@ DOCKER_JOBS = 8
     show_default=True,
     help="What runs the containers; simulated: in virtual time, without an engine.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Run N scenarios at a time; default: the cores, 8 on docker.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Run N at a time; default: the cores, 8 on docker.",
+)
 @click.option("-k", "wanted", default="", metavar="FILTER", help="Only names with this word; and, or, not combine.")
 @click.option(
     "--trace-dir",

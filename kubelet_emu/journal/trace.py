@@ -188,6 +188,7 @@ def status_fields(record: StatusRecord) -> JsonObject:
         "podIP": status.pod_ip,
         "observedGeneration": status.observed_generation,
         "deletionTimestamp": record.deleting or None,
+        "deletionGracePeriodSeconds": record.deletion_grace_period_seconds,
     }
     return body | {key: value for key, value in optional.items() if value is not None}
 

@@ -33,6 +33,7 @@ class StopCause(enum.Enum):
     DEADLINE = "the pod's active deadline was over"
     EVICTED = "the pod was evicted"
     SHUTDOWN = "the node was shutting down"
+    PROBE = "a probe failed and nothing was left to keep"
     SANDBOX = "the pod's sandbox was gone"
     REMOVED = "its manifest was removed from the node"
     LIVENESS = "its liveness probe failed"
@@ -99,12 +100,18 @@ class Stop:
 
 @frozen(kw_only=True)
 class RunHistory:
-    """One run of a container. `ready` are the changes of its readiness in order."""
+    """One run of a container. `ready` are the changes of its readiness in order.
+
+    A start is told by the runtime, a status or an event; without these it is assumed from the first log line, before
+    which the container may have been silent. An exit that isn't told is assumed from the last line.
+    """
 
     container: str
     n: int
     started: Interval | None = None
     exited: Interval | None = None
+    is_start_told: bool = True
+    is_exit_told: bool = True
     code: int | None = None
     reason: str | None = None
     post_start: HookHistory | None = None
@@ -132,6 +139,7 @@ class StateChange:
     state: str
     restart_count: int
     message: str = ""
+    image: str = ""
 
 
 @frozen(kw_only=True)
@@ -223,7 +231,10 @@ class PodStop:
 class PodHistory:
     """One pod. `spec` is None without a manifest; `owner` is the Job or other object it was made from.
 
-    `is_mirror` for a static pod, which the API can't delete. `ended_at` is the last thing the log knows of anything.
+    `is_mirror` for a static pod, which the API can't delete. `rebuilds` are when all containers were made anew (another
+    sandbox, a restart of all), `remade` when another pod of the same name appeared. `is_seen_from_start` where the log
+    begins before the pod's containers do, `is_exact` where it has the runtime's own records. `ended_at` is the last
+    thing that the log knows of anything.
     """
 
     name: str
@@ -241,6 +252,10 @@ class PodHistory:
     stops: tuple[PodStop, ...] = ()
     sandbox_stops: tuple[Interval, ...] = ()
     kubelet_restarts: tuple[float, ...] = ()
+    rebuilds: tuple[float, ...] = ()
+    remade: tuple[float, ...] = ()
+    is_seen_from_start: bool = False
+    is_exact: bool = False
     ended_at: float = 0.0
 
     @property

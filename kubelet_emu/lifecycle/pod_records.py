@@ -61,11 +61,11 @@ class PodRecords:
                 yield record
 
     def statuses_of(self, container: str) -> Iterator[tuple[float, Mapping[str, object]]]:
-        """Yield the statuses of a container with their times."""
+        """Yield the statuses of a container, each with the time when it had surely been seen."""
         for record in self.of_kind("status"):
             status = containers_of(record).get(container)
             if status is not None:
-                yield time_of(record), status
+                yield latest(record), status
 
     @property
     def first_at(self) -> float | None:
@@ -121,10 +121,11 @@ def states_of(records: PodRecords, container: str) -> Iterator[StateChange]:
     """Yield the states of a container's status when they changed."""
     old, before = None, None
     for at, status in records.statuses_of(container):
-        now = (str(status.get("state") or ""), number_of(status.get("restartCount")), str(status.get("message") or ""))
+        state, message, image = (str(status.get(key) or "") for key in ("state", "message", "image"))
+        now = (state, message, image, number_of(status.get("restartCount")))
         if now != old:
-            seen = interval(*since_last(at, before), f"{container} {now[0]}")
-            yield StateChange(at=seen, state=now[0], restart_count=now[1], message=now[2])
+            seen = interval(*since_last(at, before), f"{container} {state}")
+            yield StateChange(at=seen, state=state, restart_count=now[3], message=message, image=image)
         old, before = now, at
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from kubelet_emu.api.reasons import ALL_CONTAINERS_RESTARTING, SANDBOX_CHANGED
 from kubelet_emu.lifecycle.history import (
+    ConditionChange,
     ContainerHistory,
+    EventSeen,
     JobCounts,
     JobHistory,
     LogHistory,
@@ -87,7 +90,7 @@ def _pod(name: str, every: list[RawRecord], log: LifecycleLog, *, has_hooks: boo
     has_spec = identity.spec is not None
     parts += [unnamed_part(c, types.get(c, ""), i, has_spec=has_spec) for i, c in enumerate(rest)]
     events = tuple(events_of(records))
-    first = records.first_at
+    first, conditions = records.first_at, tuple(conditions_of(records.of_kind("status")))
     history = PodHistory(
         name="" if name == _LONE_POD else name,
         spec=identity.spec,
@@ -98,13 +101,17 @@ def _pod(name: str, every: list[RawRecord], log: LifecycleLog, *, has_hooks: boo
         deletions=tuple(deletions_of(records)),
         gone=tuple(at_of(record, "deleted") for record in records.of_kind("deleted")),
         phases=tuple(phases_of(records)),
-        conditions=tuple(conditions_of(records.of_kind("status"))),
+        conditions=conditions,
         events=events,
         pulls=tuple(pulls_of(events)),
         sandbox_stops=tuple(
             at_of(r, "sandbox stopped") for r in records.of_kind("cri") if r.get("what") == "StopPodSandbox"
         ),
         kubelet_restarts=tuple(_kubelet_restarts(records)),
+        rebuilds=tuple(sorted(_rebuilds(events, conditions))),
+        remade=tuple(_remade(records)),
+        is_seen_from_start=_is_seen_from_start(records),
+        is_exact=log.trace.is_exact,
         ended_at=time_of(every[-1]) if every else 0.0,
     )
     return with_stops(history, records)
@@ -135,6 +142,29 @@ def _container(part: Part, records: PodRecords, trace: Trace) -> ContainerHistor
         runs=tuple(runs_of_part(part, records, trace.runs(part.name, records.pod))),
         states=tuple(states_of(records, part.name)),
     )
+
+
+def _rebuilds(events: tuple[EventSeen, ...], conditions: tuple[ConditionChange, ...]) -> Iterator[float]:
+    yield from (event.at.low for event in events if event.reason == SANDBOX_CHANGED)
+    yield from (c.at.low for c in conditions if c.type == ALL_CONTAINERS_RESTARTING and c.status == "True")
+
+
+def _remade(records: PodRecords) -> Iterator[float]:
+    """Yield when a pod was there again after it had been gone."""
+    signs = [r for r in records.of_kind("object") if r.get("what") == "created"]
+    signs += [r for r in records.of_kind("status") if not r.get("deletionTimestamp")]
+    for gone in records.of_kind("deleted"):
+        later = [time_of(sign) for sign in signs if time_of(sign) > time_of(gone)]
+        if later:
+            yield min(later)
+
+
+def _is_seen_from_start(records: PodRecords) -> bool:
+    """Tell whether the log has the pod from its creation on: as an object made then, or without containers."""
+    if any(record.get("what") == "created" for record in records.of_kind("object")):
+        return True
+    first = next(records.of_kind("status"), None)
+    return first is not None and first.get("phase") == "Pending" and not containers_of(first)
 
 
 def _jobs(trace: Trace, objects: Objects, pods: tuple[PodHistory, ...]) -> Iterator[JobHistory]:

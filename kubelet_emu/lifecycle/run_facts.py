@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from kubelet_emu.api.reasons import RESTARTING_ALL_CONTAINERS
 from kubelet_emu.lifecycle.history import RunHistory
 from kubelet_emu.lifecycle.hook_facts import HookQuestion, handler_of, hook_of
-from kubelet_emu.lifecycle.trace import STATUS_SLACK_SECONDS, Interval, interval, number_of, time_of
+from kubelet_emu.lifecycle.pod_records import moments_of
+from kubelet_emu.lifecycle.trace import STATUS_SLACK_SECONDS, Interval, interval, latest, number_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,9 +30,7 @@ def runs_of_part(part: Part, records: PodRecords, runs: Mapping[int, Run]) -> It
     """Yield the runs of a container in their order."""
     for n in sorted(runs):
         run = runs[n]
-        history = RunHistory(
-            container=part.name, n=n, started=run.started, exited=run.exited, code=run.code, reason=run.reason
-        )
+        history = _placed(RunHistory(container=part.name, n=n, code=run.code, reason=run.reason), run, records)
         startup_ok, still_starting = _startup(records, history)
         yield evolve(
             history,
@@ -39,6 +39,61 @@ def runs_of_part(part: Part, records: PodRecords, runs: Mapping[int, Run]) -> It
             ready=tuple(_readiness(records, history)),
             post_start=_post_start(part, records, history),
         )
+
+
+def _placed(history: RunHistory, run: Run, records: PodRecords) -> RunHistory:
+    """Return the run with its start and its end, as sure as they are, labelled as people name them."""
+    started, is_start_told = _start(history, run, records)
+    exited, is_exit_told = _exit(history, run, records)
+    is_made_up = run.reason == RESTARTING_ALL_CONTAINERS and not _is_recorded(records, history, run)
+    code = None if is_made_up else run.code
+    shown = "" if code is None else f"({code})"
+    return evolve(
+        history,
+        code=code,
+        started=None if started is None else interval(started.low, started.high, f"{history.name} started"),
+        exited=None if exited is None else interval(exited.low, exited.high, f"{history.name} exited{shown}"),
+        is_start_told=is_start_told,
+        is_exit_told=is_exit_told,
+    )
+
+
+def _start(history: RunHistory, run: Run, records: PodRecords) -> tuple[Interval | None, bool]:
+    if run.started is None:
+        return None, True
+    told = [time_of(r) for r in records.of_kind("run", history.container) if r.get("what") == "start"]
+    told += [time_of(r) for r in moments_of(records, history.container, "started", run.n)]
+    if run.started.low in told:
+        return run.started, True
+    lines = records.of_kind("log", history.container)
+    return run.started, not any(number_of(line.get("run") or 1) == run.n for line in lines)
+
+
+def _exit(history: RunHistory, run: Run, records: PodRecords) -> tuple[Interval | None, bool]:
+    """Return when a run ended; what only a status tells may have happened at any time since the status before."""
+    if run.exited is None or _is_recorded(records, history, run):
+        return run.exited, True
+    said = list(moments_of(records, history.container, "exited", run.n))
+    if said and said[0].get("assumed"):
+        return evolve(run.exited, high=run.exited.low), False
+    if said or run.exited.low == run.exited.high:
+        return run.exited, True
+    low = run.started.low if run.started is not None else 0.0
+    before = [at for at, _ in records.statuses_of(history.container) if at < run.exited.high]
+    last_lines = [time_of(r) for r in records.of_kind("log", history.container) if r.get("run") == run.n]
+    low = max([low, *before[-1:], *last_lines[-1:]])
+    return interval(min(low, run.exited.low), run.exited.high, run.exited.label), True
+
+
+def _is_recorded(records: PodRecords, history: RunHistory, run: Run) -> bool:
+    """Tell whether the end of a run is a record of its own; one that isn't exact must have its number."""
+    if run.exited is None:
+        return False
+    ends = [r for r in records.of_kind("run", history.container) if r.get("what") == "exit"]
+    return any(
+        latest(end) == run.exited.high and (not end.get("resolution") or number_of(end.get("run")) == run.n)
+        for end in ends
+    )
 
 
 def _post_start(part: Part, records: PodRecords, run: RunHistory) -> HookHistory | None:

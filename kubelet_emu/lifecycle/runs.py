@@ -83,14 +83,15 @@ def runs_of(trace: Trace, name: str, pod: str) -> Mapping[int, Run]:
 
 def _read_runs(found: _Evidence, trace: Trace, name: str, pod: str) -> None:
     """Read the runtime's records; two starts under one number are two runs."""
-    newest = 0
+    newest, numbers = 0, dict[int, int]()
     for record in trace.of_kind("run", pod):
         if record.get("container") != name:
             continue
         given = number_of(record["run"])
         if record["what"] == "start":
-            newest = given if given > newest else newest + 1
-        n = newest if newest and given <= newest else given
+            numbers[given] = newest + 1 if given in {*numbers, *numbers.values()} else given
+            newest = max(newest, numbers[given])
+        n = numbers.get(given, given)
         run = found.run(n)
         found.exact.setdefault((n, str(record["what"])), (time_of(record), latest(record)))
         if record["what"] == "exit":

@@ -23,6 +23,7 @@ _WORDS = (
     ("state, try killing it", StopCause.CHANGED),
 )
 _RESTART_ALL = "killing"
+_FAILED_PROBES = ("Liveness probe failed", "Startup probe failed")
 _NEAR_SECONDS = 2.0
 _OF_STATUS = {
     "DeadlineExceeded": StopCause.DEADLINE,
@@ -53,6 +54,11 @@ def pod_wide_cause(pod: PodHistory, at: float) -> StopCause:
         return _OF_STATUS[reason]
     if _have_ended(pod, at):
         return StopCause.ENDED
+    if any(
+        e.reason == "Unhealthy" and e.message.startswith(_FAILED_PROBES) and abs(e.at.high - at) <= _NEAR_SECONDS
+        for e in pod.events
+    ):
+        return StopCause.PROBE
     if pod.is_mirror:
         return StopCause.REMOVED
     return StopCause.INIT_FAILED if _has_failed_init(pod, at) else StopCause.UNKNOWN
@@ -91,7 +97,8 @@ def grace_of(
     own = None if pod.spec is None else float(DEFAULT_GRACE_SECONDS if spec is None else spec)
     match cause:
         case StopCause.DELETED:
-            asked = [d.grace for d in pod.deletions if d.at.low <= at and d.grace is not None]
+            first = pod.deletions[0].at.high if pod.deletions else at
+            asked = [d.grace for d in pod.deletions if d.at.high <= max(at, first) and d.grace is not None]
             return (max(asked[-1], 1.0), True) if asked else (own, False)
         case StopCause.RESTART_ALL:
             return 0.0, True
@@ -99,9 +106,9 @@ def grace_of(
             probe = container.liveness_probe if cause is StopCause.LIVENESS else container.startup_probe
             seconds = probe.termination_grace_period_seconds if probe is not None else None
             return (float(seconds), True) if seconds is not None else (own, own is not None)
-        case StopCause.REMOVED:
+        case StopCause.REMOVED | StopCause.UNKNOWN:
             return own, False
-        case StopCause.EVICTED | StopCause.SHUTDOWN | StopCause.UNKNOWN:
+        case StopCause.EVICTED | StopCause.SHUTDOWN:
             return None, False
         case _:
             return own, own is not None

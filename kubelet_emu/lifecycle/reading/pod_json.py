@@ -102,13 +102,15 @@ def job_record(job: JSONMapping) -> RawRecord:
 def run_records(pod: JSONMapping) -> Iterator[tuple[WallTime, RawRecord]]:
     """Yield the starts and exits that the container statuses tell, by the runtime's clock cut to seconds.
 
-    A state that the kubelet made up has no times and tells no run.
+    A state that the kubelet made up has no times and tells no run. restartCount counts the container made last, which
+    is in the last state while the next one waits.
     """
     for status in container_statuses(pod):
         count = int(cast("int", status.get("restartCount") or 0))
         yield from _run_of(status, mapping_at(status, "state"), count + 1)
-        if count:
-            yield from _run_of(status, mapping_at(status, "lastState"), count)
+        is_waiting = bool(mapping_at(status, "state", "waiting"))
+        if last := count + is_waiting:
+            yield from _run_of(status, mapping_at(status, "lastState"), last)
 
 
 def _run_of(status: JSONMapping, state: JSONMapping, run: int) -> Iterator[tuple[WallTime, RawRecord]]:

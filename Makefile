@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-docker test-docker-all engine lint bench clean help
+.PHONY: demo test test-docker test-docker-all engine lint mutations bench clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -32,6 +32,9 @@ lint: $(STAMP) ## formatting, lint, types, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+mutations: $(STAMP) ## break every recorded trace in every way that verify must find; prints the figures
+	KUBELET_EMU_ALL_MUTATIONS=1 $(BIN)/pytest -q -s tests/test_verification_mutations.py
 
 bench: $(STAMP) ## measure; prints ratios
 	$(BIN)/python benchmarks/run.py

@@ -15,6 +15,7 @@ COMMANDS = {
     "demo": "Run a Job with a sidecar that comes with this program.",
     "test": "Run scenarios and check what they expect.",
     "validate": "Check manifests and run nothing.",
+    "verify": "Judge a log by the kubelet's rules.",
     "trace": "Convert a lifecycle log into a trace.",
     "replay": "Take the decisions of a lifecycle log again, by today's rules.",
     "prune": "Remove what dead runs have left behind.",

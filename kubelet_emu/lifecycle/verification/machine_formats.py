@@ -1,0 +1,136 @@
+"""A report for machines: JSON (docs/VERIFY.md), JUnit's XML, SARIF 2.1.0."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from kubelet_emu.lifecycle.verification.verdicts import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubelet_emu.lifecycle.trace import Interval
+    from kubelet_emu.lifecycle.verification.report import Finding, Report
+    from kubelet_emu.lifecycle.verification.verdicts import Rule, Verdict
+
+SCHEMA = 1
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {Outcome.VIOLATION: ("fail", "error"), Outcome.UNKNOWN: ("review", "none")}
+
+
+def as_json(report: Report, files: Sequence[str]) -> str:
+    """Return everything as one JSON object."""
+    body = {
+        "schema": SCHEMA,
+        "logs": list(files),
+        "kubernetes": f"1.{report.minor}",
+        "epoch": report.began or None,
+        "clean": report.is_clean,
+        "counts": {outcome.value: len(report.of(outcome)) for outcome in Outcome},
+        "rules": [_rule(finding) for finding in report.findings],
+        "facts": list(report.facts),
+    }
+    return json.dumps(body, indent=2)
+
+
+def _rule(finding: Finding) -> dict[str, object]:
+    rule = finding.rule
+    body: dict[str, object] = {
+        "code": rule.code,
+        "title": rule.title,
+        "source": rule.source,
+        "outcome": finding.outcome.value,
+        "verdicts": [_verdict(verdict) for verdict in finding.verdicts],
+    }
+    return body | ({"why": finding.why_not} if finding.why_not else {})
+
+
+def _verdict(verdict: Verdict) -> dict[str, object]:
+    return {
+        "outcome": verdict.outcome.value,
+        "pod": verdict.pod,
+        "subject": verdict.subject,
+        "text": verdict.text,
+        "rule": verdict.rule,
+        "marginSeconds": None if verdict.margin is None else _seconds(verdict.margin),
+        "moments": [_moment(moment) for moment in verdict.moments],
+    }
+
+
+def _moment(at: Interval) -> dict[str, object]:
+    return {"what": at.label, "earliest": _seconds(at.low), "latest": _seconds(at.high)}
+
+
+def _seconds(value: float) -> float | None:
+    """Return seconds with all that a log's clock can tell; JSON has no infinity."""
+    return round(value, 9) if abs(value) != float("inf") else None
+
+
+def as_junit(report: Report, files: Sequence[str]) -> str:
+    """Return JUnit's XML: one test case a rule; unknown and not applicable ones are skipped, with the reason."""
+    suite = ET.Element("testsuite", name="kubelet-emu verify", tests=str(len(report.findings)), errors="0")
+    for finding in report.findings:
+        name = f"{finding.rule.code} {finding.rule.title}"
+        case = ET.SubElement(suite, "testcase", classname=", ".join(files), name=name)
+        texts = [_line(verdict) for verdict in finding.of(finding.outcome)]
+        match finding.outcome:
+            case Outcome.VIOLATION:
+                ET.SubElement(case, "failure", message=texts[0]).text = "\n".join(texts)
+            case Outcome.UNKNOWN:
+                ET.SubElement(case, "skipped", message=f"unknown: {texts[0]}")
+            case Outcome.NOT_APPLICABLE:
+                ET.SubElement(case, "skipped", message=finding.why_not or "not applicable")
+    suite.set("failures", str(len(suite.findall(".//failure"))))
+    suite.set("skipped", str(len(suite.findall(".//skipped"))))
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True)
+
+
+def _line(verdict: Verdict) -> str:
+    whose = f"{verdict.pod}: " if verdict.pod else ""
+    return f"{whose}{verdict.text}" + (f" ({verdict.rule})" if verdict.rule else "")
+
+
+def as_sarif(report: Report, files: Sequence[str], version: str) -> str:
+    """Return a SARIF 2.1.0 log: violations are errors, unknowns ask for a review."""
+    driver = {
+        "name": "kubelet-emu",
+        "version": version,
+        "rules": [_reporting_descriptor(finding.rule) for finding in report.findings],
+    }
+    results = [
+        _result(index, finding, verdict, files)
+        for index, finding in enumerate(report.findings)
+        for verdict in finding.verdicts
+        if verdict.outcome in _LEVELS
+    ]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
+def _reporting_descriptor(rule: Rule) -> dict[str, object]:
+    return {
+        "id": rule.code,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": f"{rule.title} ({rule.source})"},
+        "defaultConfiguration": {"level": "error"},
+    }
+
+
+def _result(index: int, finding: Finding, verdict: Verdict, files: Sequence[str]) -> dict[str, object]:
+    kind, level = _LEVELS[verdict.outcome]
+    name = "/".join(part for part in (verdict.pod, verdict.subject) if part)
+    location = {
+        "physicalLocation": {"artifactLocation": {"uri": files[0] if files else ""}, "region": {"startLine": 1}},
+        "logicalLocations": [{"fullyQualifiedName": name}],
+    }
+    return {
+        "ruleId": finding.rule.code,
+        "ruleIndex": index,
+        "kind": kind,
+        "level": level,
+        "message": {"text": _line(verdict)},
+        "locations": [location],
+    }

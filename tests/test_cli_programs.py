@@ -360,6 +360,11 @@ def test_a_faulty_file_runs_nothing(tmp_path: Path) -> None:
     assert "hint: did you mean 'exit'?" in seen.err
 
 
+def test_the_file_that_is_followed_is_named(tmp_path: Path) -> None:
+    seen = simulate(tmp_path, ONCE, "containers: {c: {exit: 0}}")
+    assert seen.err.startswith(f"containers do what {tmp_path / 'simulate.yaml'} says\n")
+
+
 def test_an_entry_about_no_container_is_a_warning(tmp_path: Path) -> None:
     seen = simulate(tmp_path, ENDLESS, "containers: {d: {exit: 1}}\nimages: {redis: {}}", "--until", "5")
     assert "warning: containers[d]: Not used: no container of this run has the name 'd'" in seen.err

@@ -17,13 +17,14 @@ from kubelet_emu.cli.exit_status import BAD_INPUT, INTERRUPTED, exit_status, out
 from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.inputs import read_inputs, show_problems
 from kubelet_emu.cli.session import Session
+from kubelet_emu.cli.sinks import AfterEnd, InOrder
 from kubelet_emu.config.features import gates_for
 from kubelet_emu.config.kubelet_configuration import ConfigurationError, KubeletConfiguration
 from kubelet_emu.config.kubelet_configuration import load as load_configuration
 from kubelet_emu.embedding.instances import Instance, default_root, new_instance_id
 from kubelet_emu.journal.console import Console, Stream, wants_colour
 from kubelet_emu.journal.journal import Journal, LogFile
-from kubelet_emu.journal.records import EndRecord, HeaderRecord, NoteRecord, Record
+from kubelet_emu.journal.records import HeaderRecord, Record
 from kubelet_emu.journal.redact import Redactor
 from kubelet_emu.journal.summary import summarize
 from kubelet_emu.journal.summary_text import format_summary
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from kubelet_emu.cli.options import RunOptions
     from kubelet_emu.cli.session import Emulator
     from kubelet_emu.config.features import FeatureGates
-    from kubelet_emu.journal.encode import Entry
     from kubelet_emu.journal.journal import Sink
 
 MAX_SEED = 2**32
@@ -98,6 +98,8 @@ def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
     features = _features(options, configuration or KubeletConfiguration())
     inputs = read_inputs(options, features, random.Random(f"{seed}/names"))  # noqa: S311 - names, not secrets
     show_problems(inputs, streams.err)
+    for file in inputs.simulation_files:
+        print(f"containers do what {file} says", file=streams.err)
     if inputs.has_errors or configuration is None:
         return None
     if not inputs.runnables:
@@ -200,7 +202,7 @@ class _Run:
             until=options.until if options.is_simulated else None,
         )
         listeners = [AfterEnd(each) for each in self.streams.listeners]
-        sinks: list[Sink] = [*self._files(stack), *listeners, AfterEnd(self._console()), self.session]
+        sinks: list[Sink] = [*self._files(stack), *listeners, AfterEnd(self._console(stack)), self.session]
         if options.output == "json":
             sinks.insert(0, AfterEnd(TraceWriter(self.streams.out, self._closed)))
         self.journal = Journal(
@@ -230,14 +232,20 @@ class _Run:
             raise InputError(f"{error.filename}: {error.strerror}") from error
         return sinks
 
-    def _console(self) -> Console:
+    def _console(self, stack: ExitStack) -> Sink:
+        options = self.plan.options
         out, err = self.streams.out, self.streams.err
         logs = None if self.plan.options.output == "json" else Stream(out, wants_colour(out, os.environ))
-        return Console(
+        console = Console(
             logs=logs,
             changes=Stream(err, wants_colour(err, os.environ)),
             on_closed=self._closed,
         )
+        if not options.is_simulated or options.speed is not None:
+            return console
+        in_order = InOrder(console)
+        stack.callback(in_order.flush)
+        return in_order
 
     def _closed(self) -> None:
         self.session.request_stop("nobody reads the output any more")
@@ -250,21 +258,6 @@ class _Run:
         lines = [f"left running: {name}" for name in self.session.left()]
         print("\n".join([*lines, _kept(self.plan.instance)]), file=self.streams.err, flush=True)
         os._exit(INTERRUPTED)
-
-
-@define(eq=False)
-class AfterEnd:
-    """Passes entries on until the run's end; of the clean-up behind it only notes."""
-
-    sink: Sink
-    _has_ended: bool = field(default=False, init=False)
-
-    def __call__(self, entry: Entry) -> None:
-        """Pass an entry on, or not."""
-        is_note = isinstance(entry.record, NoteRecord)
-        if not self._has_ended or is_note:
-            self.sink(entry)
-        self._has_ended = self._has_ended or isinstance(entry.record, EndRecord)
 
 
 def _make_folder(instance: Instance) -> None:

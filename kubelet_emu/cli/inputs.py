@@ -38,6 +38,7 @@ class Inputs:
     problems: tuple[Problem, ...] = ()
     sources: Mapping[str, str] = field(factory=dict, repr=False)
     simulation: Simulation = field(factory=Simulation)
+    simulation_files: tuple[str, ...] = ()
 
     @property
     def has_errors(self) -> bool:
@@ -58,6 +59,7 @@ def read_inputs(options: RunOptions, gates: FeatureGates, rng: Random) -> Inputs
         problems=(*find_problems(result, expansion, gates), *refusals, *simulation.problems),
         sources={**result.sources, **simulation.sources},
         simulation=simulation.value,
+        simulation_files=tuple(simulation.sources),
     )
 
 

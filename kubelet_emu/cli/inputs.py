@@ -9,6 +9,7 @@ from attrs import evolve, field, frozen
 
 from kubelet_emu.cli.simulation_inputs import Simulated, read_simulation
 from kubelet_emu.manifests import format_problem, load
+from kubelet_emu.manifests.missing_references import missing_references
 from kubelet_emu.manifests.not_emulated import not_emulated
 from kubelet_emu.manifests.safety import SafetyPolicy, check_safety
 from kubelet_emu.manifests.validation import validate
@@ -56,7 +57,12 @@ def read_inputs(options: RunOptions, gates: FeatureGates, rng: Random) -> Inputs
     return Inputs(
         stored=tuple(cast("ConfigMap | Secret", prepare(r.object, gates)) for r in expansion.stored),
         runnables=runnables,
-        problems=(*find_problems(result, expansion, gates), *refusals, *simulation.problems),
+        problems=(
+            *find_problems(result, expansion, gates),
+            *missing_references(expansion),
+            *refusals,
+            *simulation.problems,
+        ),
         sources={**result.sources, **simulation.sources},
         simulation=simulation.value,
         simulation_files=tuple(simulation.sources),

@@ -1,0 +1,70 @@
+"""ConfigMaps and Secrets that a pod needs are among the manifests, or the user is told."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from kubelet_emu.manifests import load_text
+from kubelet_emu.manifests.missing_references import missing_references
+from kubelet_emu.manifests.workloads import expand
+
+CONTAINER = "containers: [{name: c, image: i%s}]"
+NEEDS = [
+    ("a volume of a ConfigMap", CONTAINER % "" + ", volumes: [{name: v, configMap: {name: one}}]", ["ConfigMap 'one'"]),
+    ("a volume of a Secret", CONTAINER % "" + ", volumes: [{name: v, secret: {secretName: one}}]", ["Secret 'one'"]),
+    (
+        "projected ones",
+        CONTAINER % "" + ", volumes: [{name: v, projected: {sources: [{secret: {name: one}}, {configMap: {name: two}}]}}]",
+        ["Secret 'one'", "ConfigMap 'two'"],
+    ),
+    (
+        "variables from all of one",
+        CONTAINER % ", envFrom: [{configMapRef: {name: one}}, {secretRef: {name: two}}]",
+        ["ConfigMap 'one'", "Secret 'two'"],
+    ),
+    (
+        "single variables",
+        CONTAINER % (
+            ", env: [{name: A, valueFrom: {secretKeyRef: {name: one, key: k}}}, "
+            "{name: B, valueFrom: {configMapKeyRef: {name: two, key: k}}}, {name: C, value: v}]"
+        ),
+        ["Secret 'one'", "ConfigMap 'two'"],
+    ),
+    ("each is told once", CONTAINER % ", envFrom: [{secretRef: {name: one}}, {secretRef: {name: one}}]", ["Secret 'one'"]),
+    ("optional ones may be missing", CONTAINER % ", envFrom: [{secretRef: {name: one, optional: true}}]", []),
+    ("one that is there", CONTAINER % ", envFrom: [{secretRef: {name: there}}]", []),
+    ("one of another namespace", "%s" % (CONTAINER % ", envFrom: [{secretRef: {name: far}}]"), ["Secret 'far'"]),
+]  # fmt: skip
+STORED = """
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: there}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: far, namespace: elsewhere}
+"""
+KINDS = {
+    "Pod": "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {%s}\n",
+    "Job": "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\n"
+    "spec: {template: {spec: {restartPolicy: Never, %s}}}\n",
+    "Deployment": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n"
+    "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {%s}}}\n",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("why", "spec", "missing"), NEEDS, ids=[row[0] for row in NEEDS])
+def test_what_is_missing_is_told_at_its_field(kind: str, why: str, spec: str, missing: list[str]) -> None:
+    text = KINDS[kind] % spec + STORED
+    result = load_text(text)
+    assert result.problems == ()
+    problems = missing_references(expand(result.objects, random.Random(0)))  # noqa: S311 - names
+    assert [problem.text.partition(" is in")[0] for problem in problems] == missing
+    fields = [text.splitlines()[problem.line - 1][problem.column - 1 :] for problem in problems]
+    names = [re.match(r"(?:secretName|name): (\w+)", field) for field in fields]
+    assert [each and each[1] for each in names] == [each.split("'")[1] for each in missing]

@@ -12,12 +12,13 @@ from kubelet_emu.manifests.missing_references import missing_references
 from kubelet_emu.manifests.workloads import expand
 
 CONTAINER = "containers: [{name: c, image: i%s}]"
+PLAIN = CONTAINER % ""
 NEEDS = [
-    ("a volume of a ConfigMap", CONTAINER % "" + ", volumes: [{name: v, configMap: {name: one}}]", ["ConfigMap 'one'"]),
-    ("a volume of a Secret", CONTAINER % "" + ", volumes: [{name: v, secret: {secretName: one}}]", ["Secret 'one'"]),
+    ("a volume of a ConfigMap", PLAIN + ", volumes: [{name: v, configMap: {name: one}}]", ["ConfigMap 'one'"]),
+    ("a volume of a Secret", PLAIN + ", volumes: [{name: v, secret: {secretName: one}}]", ["Secret 'one'"]),
     (
         "projected ones",
-        CONTAINER % "" + ", volumes: [{name: v, projected: {sources: [{secret: {name: one}}, {configMap: {name: two}}]}}]",
+        PLAIN + ", volumes: [{name: v, projected: {sources: [{secret: {name: one}}, {configMap: {name: two}}]}}]",
         ["Secret 'one'", "ConfigMap 'two'"],
     ),
     (
@@ -33,10 +34,14 @@ NEEDS = [
         ),
         ["Secret 'one'", "ConfigMap 'two'"],
     ),
-    ("each is told once", CONTAINER % ", envFrom: [{secretRef: {name: one}}, {secretRef: {name: one}}]", ["Secret 'one'"]),
+    (
+        "each is told once",
+        CONTAINER % ", envFrom: [{secretRef: {name: one}}, {secretRef: {name: one}}]",
+        ["Secret 'one'"],
+    ),
     ("optional ones may be missing", CONTAINER % ", envFrom: [{secretRef: {name: one, optional: true}}]", []),
     ("one that is there", CONTAINER % ", envFrom: [{secretRef: {name: there}}]", []),
-    ("one of another namespace", "%s" % (CONTAINER % ", envFrom: [{secretRef: {name: far}}]"), ["Secret 'far'"]),
+    ("one of another namespace", CONTAINER % ", envFrom: [{secretRef: {name: far}}]", ["Secret 'far'"]),
 ]  # fmt: skip
 STORED = """
 ---

@@ -110,6 +110,7 @@ def test_a_plain_init_container_ends_after_a_second(tmp_path: Path) -> None:
 HANDLERS = [
     ("http", "httpGet: {port: 8080}"),
     ("http by a port's name", "httpGet: {port: web, path: /x}"),
+    ("https", "httpGet: {port: 8443, scheme: HTTPS}"),
     ("tcp", "tcpSocket: {port: 8080}"),
     ("grpc", "grpc: {port: 9000}"),
     ("grpc of a service", "grpc: {port: 9000, service: live}"),

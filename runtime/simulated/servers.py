@@ -18,6 +18,8 @@ from attrs import define, field, frozen
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+from runtime.simulated.tls import HANDSHAKE, over_tls
+
 T = TypeVar("T")
 Answers = tuple[tuple[float, T], ...]
 """Answers and the time (seconds since the start) from which each holds, earliest first."""
@@ -152,14 +154,16 @@ async def serve_any(
     services: Mapping[str, Answers[GrpcAnswer]],
     age: Callable[[], float],
 ) -> None:
-    """Answer HTTP or gRPC, whichever the client speaks."""
+    """Answer HTTP, HTTPS or gRPC, whichever the client speaks."""
     received = b""
     while len(received) < len(HTTP2_PREFACE) and HTTP2_PREFACE.startswith(received):
         part = await stream.receive_some(RECEIVE_BYTES)
         if not part:
             return
         received += part
-    if received.startswith(HTTP2_PREFACE):
+    if received[0] == HANDSHAKE:
+        await serve_http(over_tls(stream, received), paths, age)
+    elif received.startswith(HTTP2_PREFACE):
         await serve_grpc(stream, services, age, received)
     else:
         await serve_http(stream, paths, age, received)

@@ -9,7 +9,10 @@ import pytest
 from attrs import frozen
 from click.testing import CliRunner
 
+from kubelet_emu.cli.failures import InputError
 from kubelet_emu.cli.main import main
+from kubelet_emu.cli.worlds import SimulatedWorld, run_simulated
+from kubelet_emu.scenarios.scenario_file import load_scenario
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -376,3 +379,30 @@ def test_another_file_is_named(tmp_path: Path) -> None:
     other = tmp_path / "other.yaml"
     other.write_text("containers: {c: {exit: 9}}")
     assert simulate(tmp_path, ONCE, "containers: {c: {exit: 1}}", "--simulate", str(other)).codes("c") == [9]
+
+
+# -- the same in scenarios and inside programs
+
+SCENARIO = """
+manifest: m.yaml
+end: {seconds: 5}
+expect:
+- some c exited(5)
+- some c line:"hi"
+"""
+
+
+def test_a_scenario_follows_the_file_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(ONCE)
+    (tmp_path / "s.scenario.yaml").write_text(SCENARIO)
+    (tmp_path / "m.simulate.yaml").write_text("containers: {c: {exit: 5, lines: [hi]}}")
+    outcome = run_simulated(load_scenario(tmp_path / "s.scenario.yaml"), SimulatedWorld())
+    assert (outcome.passed, outcome.error) == (True, "")
+
+
+def test_a_faulty_file_beside_a_scenario_is_told(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(ONCE)
+    (tmp_path / "s.scenario.yaml").write_text(SCENARIO)
+    (tmp_path / "simulate.yaml").write_text("containers: {c: {exit: x}}")
+    with pytest.raises(InputError, match="'x' is not an exit code"):
+        run_simulated(load_scenario(tmp_path / "s.scenario.yaml"), SimulatedWorld())

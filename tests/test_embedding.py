@@ -326,3 +326,19 @@ def test_importing_the_package_imports_no_other() -> None:
 def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = kubelet_emu.nothing  # type: ignore[attr-defined]
+
+
+def test_what_is_not_known_has_the_defaults_of_a_simulated_run() -> None:
+    manifest = """
+apiVersion: v1
+kind: Pod
+metadata:
+  name: app
+  annotations: {simulate.kubelet-emu/main: "{seconds: 2, exit: 4}"}
+spec:
+  restartPolicy: Never
+  initContainers: [{name: setup, image: "example.com/setup:1"}]
+  containers: [{name: main, image: "example.com/app:1"}]
+"""
+    [log] = kubelet_emu.run(manifest)
+    assert log.order("setup exited(0)", "main started", "main exited(4)")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import trio
@@ -17,9 +16,9 @@ from trio.testing import MockClock
 
 from kubelet_emu.cli.emulator import make_cluster
 from kubelet_emu.cli.failures import SpinError
-from kubelet_emu.cli.programs import Programs
-from kubelet_emu.cli.simulated_machine import DEFAULT_IMAGE, make_faults, make_images
 from kubelet_emu.kubelet.timebase import Lane, Timebase
+from kubelet_emu.simulator.machine import DEFAULT_IMAGE, make_faults, make_images
+from kubelet_emu.simulator.programs import Programs
 from runtime.simulated import TYPICAL, SimulatedRuntime
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ async def open_simulated(running: Running) -> AsyncIterator[ClusterEmulator]:
         async with runtime:
             with watch.scope:
                 emulator = make_cluster(running, cast("Runtime", runtime), await runtime.status())
-                programs.find_pod = partial(emulator.cluster.api.get, "Pod")
+                programs.furnish(emulator.cluster)
                 yield emulator
     finally:
         trio.lowlevel.remove_instrument(watch)

@@ -12,12 +12,18 @@ import trio
 from attrs import field, frozen
 from trio.testing import MockClock
 
+from kubelet_emu.cli.failures import InputError
 from kubelet_emu.kubelet.node import Node
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timebase import Lane, Timebase
 from kubelet_emu.kubelet.timing import KUBELET, Timing
+from kubelet_emu.manifests import format_problem
 from kubelet_emu.scenarios.needs import CGROUP_V2, read_needs
 from kubelet_emu.scenarios.runner import World, run_scenario
+from kubelet_emu.simulation.reading import files_beside, read_file
+from kubelet_emu.simulation.values import Simulation
+from kubelet_emu.simulator.machine import images_by_name, make_faults
+from kubelet_emu.simulator.programs import Programs
 from runtime.simulated import TYPICAL, PullFault, SimulatedImage, SimulatedRuntime
 
 if TYPE_CHECKING:
@@ -80,13 +86,17 @@ async def _run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:
         await timebase.turn(Lane.PROGRAM, key)
 
     needs = read_needs(scenario)
+    simulation = _simulation_of(scenario)
+    programs = Programs(simulation=simulation)
     runtime = SimulatedRuntime(
         timebase.now,
         seed=world.seed,
         turn=turn,
-        images=simulated_images(scenario),
+        images={**images_by_name(simulation), **simulated_images(scenario)},
         latencies=TYPICAL,
+        faults=make_faults(simulation, ()),
         oom_kills_group=CGROUP_V2 in needs.places,
+        adapt=programs,
     )
     async with runtime:
         return await run_scenario(
@@ -98,8 +108,20 @@ async def _run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:
                 settings=KubeletSettings(timing=world.timing),
                 seed=world.seed,
                 sinks=world.sinks,
+                furnish=programs.furnish,
             ),
         )
+
+
+def _simulation_of(scenario: Scenario) -> Simulation:
+    """Return what the simulate.yaml beside a scenario says; InputError for a faulty one."""
+    value = Simulation()
+    for path in files_beside([str(scenario.path), *(loaded.source.file for loaded in scenario.objects)]):
+        file = read_file(path)
+        if errors := [problem for problem in file.problems if problem.severity == "error"]:
+            raise InputError("\n".join(format_problem(problem, file.text) for problem in errors))
+        value += file.value
+    return value
 
 
 def simulated_node() -> Node:

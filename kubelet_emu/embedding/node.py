@@ -225,6 +225,7 @@ def _node(options: NodeOptions, world: World) -> Node:
         emit=journal.emit,
         log=structlog.get_logger(),
     )
+    world.furnish(cluster)
     return Node(options=options, cluster=cluster, recording=recording, seen=seen)
 
 

@@ -15,8 +15,9 @@ from kubelet_emu.kubelet.node import Node as NodeFacts
 from kubelet_emu.kubelet.timebase import Lane, Timebase
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
+    from kubelet_emu.cluster.cluster import Cluster
     from kubelet_emu.embedding.options import NodeOptions
     from runtime.api import Runtime, RuntimeStatus
 
@@ -27,11 +28,12 @@ CLEAN_UP_SECONDS = 60.0
 
 @frozen(kw_only=True)
 class World:
-    """An open runtime with its clock and its node."""
+    """An open runtime with its clock and its node; `furnish` is called with the cluster before it runs."""
 
     runtime: Runtime
     timebase: Timebase
     node: NodeFacts
+    furnish: Callable[[Cluster], None] = lambda _: None
 
 
 @asynccontextmanager
@@ -44,16 +46,21 @@ async def open_world(options: NodeOptions) -> AsyncIterator[World]:
 
 @asynccontextmanager
 async def _simulated(options: NodeOptions) -> AsyncIterator[World]:
-    from runtime.simulated import TYPICAL, SimulatedRuntime  # noqa: PLC0415 - half of the programs need the other one
+    # half of the programs need the other one
+    from kubelet_emu.simulator.programs import Programs  # noqa: PLC0415
+    from runtime.simulated import TYPICAL, SimulatedRuntime  # noqa: PLC0415
 
     timebase = Timebase(epoch=EPOCH, is_virtual=True)
 
     async def turn(key: str) -> None:
         await timebase.turn(Lane.PROGRAM, key)
 
-    async with SimulatedRuntime(timebase.now, seed=options.seed, turn=turn, latencies=TYPICAL) as runtime:
+    programs = Programs()
+    opened = SimulatedRuntime(timebase.now, seed=options.seed, turn=turn, latencies=TYPICAL, adapt=programs)
+    async with opened as runtime:
         given = cast("Runtime", runtime)
-        yield World(runtime=given, timebase=timebase, node=_node(await given.status()))
+        node = _node(await given.status())
+        yield World(runtime=given, timebase=timebase, node=node, furnish=programs.furnish)
 
 
 @asynccontextmanager

@@ -24,7 +24,7 @@ from kubelet_emu.scenarios.needs import read_needs
 from kubelet_emu.scenarios.steps import StepError, Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kubelet_emu.api.apps_v1 import Deployment
     from kubelet_emu.apiserver.objects import APIObject
@@ -45,7 +45,8 @@ ARRIVAL_SECONDS = 0.37
 class World:
     """Where scenarios run: an open runtime, the clock, the node; `settings` before a scenario's own needs.
 
-    `is_emptied` says that whoever opened the runtime removes what a scenario leaves, so nobody waits for the kubelet.
+    `furnish` is called with the cluster before it runs. `is_emptied` says that whoever opened the runtime removes what
+    a scenario leaves, so nobody waits for the kubelet.
     """
 
     runtime: Runtime
@@ -54,6 +55,7 @@ class World:
     settings: KubeletSettings
     seed: int
     sinks: Sequence[Sink] = ()
+    furnish: Callable[[Cluster], None] = lambda _: None
     is_emptied: bool = False
 
 
@@ -99,6 +101,7 @@ async def run_scenario(scenario: Scenario, world: World) -> Outcome:
         emit=journal.emit,
         log=structlog.get_logger(),
     )
+    world.furnish(cluster)
     began_at = trio.current_time()
     end = _Ended()
     async with trio.open_nursery() as nursery:

@@ -55,6 +55,11 @@ def make_images(simulation: Simulation, runnables: tuple[Pod | Job, ...]) -> Map
     return table
 
 
+def images_by_name(simulation: Simulation) -> Mapping[str, SimulatedImage]:
+    """Return the images that a simulate.yaml names, for a run whose containers are not known yet."""
+    return {name: _row(entry) for name, entry in simulation.images.items()}
+
+
 def _containers(spec: PodSpec) -> Iterator[tuple[Container, bool]]:
     """Yield containers, and whether each must not run as root without saying as whom."""
     pod = spec.security_context
@@ -82,7 +87,7 @@ def make_faults(simulation: Simulation, runnables: tuple[Pod | Job, ...]) -> Fau
     """Return what goes wrong in a run."""
     pulls = {
         normalize(name): tuple(map(_pull_fault, entry.pulls))
-        for name in make_images(simulation, runnables)
+        for name in (*make_images(simulation, runnables), *(key for key in simulation.images if "*" not in key))
         if (entry := image_of(simulation, name)) is not None and entry.pulls
     }
     slow_stops, lost_events, failing_calls, restarts = [], [], [], []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from attrs import define, evolve, field, frozen
@@ -15,6 +16,7 @@ from attrs import define, evolve, field, frozen
 from kubelet_emu.api.labels import parse_container_labels
 from kubelet_emu.journal.records import NoteRecord, ObjectRef
 from kubelet_emu.simulation.matching import Target, behaviour_of, pod_names
+from kubelet_emu.simulation.values import Simulation
 from runtime.simulated import (
     ANY_PORT,
     ANY_SERVICE,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from kubelet_emu.api.v1 import Container, Pod
+    from kubelet_emu.cluster.cluster import Cluster
     from kubelet_emu.journal.records import Record
     from kubelet_emu.simulation.values import (
         Behaviour,
@@ -45,7 +48,6 @@ if TYPE_CHECKING:
         OverTime,
         Reaction,
         Response,
-        Simulation,
     )
     from runtime.api import ContainerConfig
     from runtime.simulated import Program
@@ -72,12 +74,16 @@ class Programs:
     Runs are counted by container, over all pods of a Job: a Job's second pod goes on where its first one ended.
     """
 
-    simulation: Simulation
+    simulation: Simulation = field(factory=Simulation)
     find_pod: Callable[[str, str], Pod | None] = lambda _namespace, _name: None
-    emit: Callable[[Record], None]
+    emit: Callable[[Record], None] = lambda _: None
     exit_code_on_term: int | None = 0
     _starts: dict[tuple[str, ...], int] = field(factory=dict, init=False)
     _told: set[tuple[str, str]] = field(factory=set, init=False)
+
+    def furnish(self, cluster: Cluster) -> None:
+        """Look for pods in a cluster from now on."""
+        self.find_pod = partial(cluster.api.get, "Pod")
 
     def __call__(self, config: ContainerConfig, program: Program, words: frozenset[str]) -> Program:
         """Return what a container runs."""

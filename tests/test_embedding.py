@@ -97,7 +97,7 @@ def test_an_answer_that_is_no_says_why_and_what_happened() -> None:
         answer = pod.log.order("main started", "setup exited(0)")
         assert node.failures == (answer,)
     assert not answer
-    assert repr(answer).startswith("<main started < setup exited(0): does not hold: main#1 started @")
+    assert repr(answer).startswith("<main started < setup exited(0): does not hold: main#1 started at")
     assert "what happened to web" in str(answer)
     assert "setup#1 exited(0)" in str(answer)
 

@@ -137,7 +137,7 @@ def test_each_test_has_its_outcome(output: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("why", "text"),
     [
-        ("an order that does not hold", "no such moment: main exited"),
+        ("an order that does not hold", "main exited did not happen"),
         ("what the pod did, below the failure", "kubelet-emu: what did not hold"),
         ("the story of the pod", "what happened to web:"),
         ("a wait that was too long", "main exited: did not come in 3 s"),

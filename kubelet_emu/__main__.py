@@ -1,5 +1,5 @@
 """`python -m kubelet_emu`."""
 
-from kubelet_emu.cli.main import main
+from kubelet_emu.cli.program import run
 
-main(prog_name="kubelet-emu")
+run()

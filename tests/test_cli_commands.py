@@ -29,7 +29,7 @@ from runtime.api import CRIError, RuntimeUnavailableError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kubelet_emu.cli.execution import Streams
+    from kubelet_emu.cli.outputs import Streams
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: main, image: a}]}\n"
 

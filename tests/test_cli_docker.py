@@ -216,3 +216,23 @@ def test_nobody_reads_the_logs(engine: docker.DockerClient, image: str, tmp_path
     assert "nobody reads the output any more" in err
     assert status == 0, err
     assert left(engine, manifest) == []
+
+
+def test_a_reader_who_sleeps_holds_up_no_stop(engine: docker.DockerClient, image: str, tmp_path: Path) -> None:
+    manifest = write(tmp_path, image, "trap 'exit 0' TERM; seq 5000; while :; do sleep 1; done")
+    process = launch(tmp_path, manifest, "--log", str(tmp_path / "log"))
+    assert process.stderr is not None
+    err = ""
+    for line in process.stderr:
+        err += line
+        if line.endswith(" is ready\n"):
+            process.send_signal(signal.SIGINT)
+        if line.startswith("everything has ended; waiting for whoever reads stdout"):
+            break
+    assert "nobody killed" in err
+    assert left(engine, manifest) == []
+    out, _ = process.communicate(timeout=LIMIT)
+    assert process.returncode == 0
+    shown = [line.split(" ", 3)[3] for line in out.splitlines()]
+    assert shown == [str(number) for number in range(1, 5001)]
+    assert (tmp_path / "log").read_text().count('"kind":"log"') == 5000

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import signal
+import stat
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +18,10 @@ import trio
 from attrs import define
 from journal_makers import POD, accepted, container, end, running, start, status
 
-from kubelet_emu.cli.execution import Running, Streams, execute
+from kubelet_emu.cli.execution import Running, execute
 from kubelet_emu.cli.exit_status import FailOn
 from kubelet_emu.cli.options import RunOptions
+from kubelet_emu.cli.outputs import Streams
 from kubelet_emu.journal.records import DeletedRecord, LogRecord, NoteRecord, Record
 from kubelet_emu.manifests.safety import HostPathRule, SafetyPolicy
 from runtime.api import CRIError, RuntimeUnavailableError
@@ -41,6 +45,7 @@ class Node:
 
     running: Running
     code: int = 0
+    ends: bool = True
 
     async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
         task_status.started()
@@ -56,11 +61,13 @@ class Node:
             end(0, "main", self.code),
             status(0, "Failed" if self.code else "Succeeded"),
         )
-        for record in records:
+        for record in records if self.ends else records[:4]:
             self.running.emit(attrs.evolve(record, at=now))
 
     def delete_all(self, grace_period_seconds: int | None) -> None:
         self.running.emit(NoteRecord(text=f"deleted with {grace_period_seconds}"))
+        if not self.ends:
+            self.running.emit(attrs.evolve(end(0, "main", 0), at=self.running.timebase.now()))
         self.running.emit(DeletedRecord(ref=POD))
 
     async def force(self) -> None:
@@ -74,13 +81,13 @@ class Node:
         self.running.emit(NoteRecord(text="removed"))
 
 
-def opener(code: int = 0, error: Exception | None = None) -> Callable[[Running], object]:
+def opener(code: int = 0, error: Exception | None = None, *, ends: bool = True) -> Callable[[Running], object]:
     @asynccontextmanager
     async def open_node(running: Running) -> AsyncIterator[Node]:
         assert running.plan.instance.path.is_dir()
         if error is not None:
             raise error
-        yield Node(running, code)
+        yield Node(running, code, ends)
 
     return open_node
 
@@ -169,8 +176,18 @@ def test_what_is_kept_can_be_pruned(manifest: str) -> None:
 
 
 BAD: dict[str, tuple[dict[str, object], str]] = {
-    "a log that can't be written": ({"log": Path("/nowhere/log")}, "error: /nowhere/log: No such file or directory"),
-    "a trace that can't be written": ({"trace": Path("/nowhere/t")}, "error: /nowhere/t: No such file or directory"),
+    "a log that can't be written": (
+        {"log": Path("/nowhere/log")},
+        "error: --log /nowhere/log: No such file",
+    ),
+    "a trace that can't be written": (
+        {"trace": Path("/nowhere/t")},
+        "error: --trace /nowhere/t: No such file",
+    ),
+    "a log that doesn't even take its header": (
+        {"log": Path("/dev/full")},
+        "error: --log /dev/full: No space left on device\n",
+    ),
     "a root that is no folder": ({"root_dir": Path("/dev/null")}, "error: --root-dir: /dev/null"),
     "a version of another age": ({"kubernetes": "1.10"}, "error: --kubernetes: version '1.10' is not one of"),
     "a configuration that isn't there": ({"config": Path("/nowhere/config")}, "/nowhere/config:1:1: error: Unreadable"),
@@ -253,27 +270,59 @@ def test_a_bug_shows_where_it_is_and_where_to_report(manifest: str) -> None:
     assert result.err.splitlines()[-1].startswith("this is a bug in kubelet-emu")
 
 
-class Gone(io.StringIO):
-    """A stream whose reader has left."""
+class Broken(io.StringIO):
+    """A stream that can't be written."""
 
-    def write(self, text: str, /) -> int:
-        raise BrokenPipeError(text)
+    number = errno.EPIPE
+
+    def write(self, _text: str, /) -> int:
+        raise OSError(self.number, os.strerror(self.number))
+
+
+def broken(number: int) -> Broken:
+    stream = Broken()
+    stream.number = number
+    return stream
+
+
+STOPPED: dict[str, tuple[int, int, str]] = {
+    "whose reader has gone": (errno.EPIPE, 0, "nobody reads the output any more"),
+    "on a disk that is full": (errno.ENOSPC, 1, "stdout: No space left on device"),
+}
 
 
 @pytest.mark.parametrize("output", ["text", "json"])
-def test_a_run_ends_when_nobody_reads_it(output: str, manifest: str) -> None:
+@pytest.mark.parametrize(("number", "status_code", "why"), STOPPED.values(), ids=STOPPED.keys())
+def test_a_stdout_stops_the_run(output: str, number: int, status_code: int, why: str, manifest: str) -> None:
     err = io.StringIO()
-    root = Path(manifest).parent / "root"
-    options = RunOptions(manifests=(manifest,), root_dir=root, output=output)  # type: ignore[arg-type]
-    assert execute(options, Streams(out=Gone(), err=err), opener()) == 0  # type: ignore[arg-type]
-    assert "delete all pods, own grace (because nobody reads the output any more)" in err.getvalue()
+    options = RunOptions(manifests=(manifest,), root_dir=Path(manifest).parent / "root", output=output)  # type: ignore[arg-type]
+    streams = Streams(out=broken(number), err=err)
+    assert execute(options, streams, opener(ends=False)) == status_code  # type: ignore[arg-type]
+    assert f"delete all pods, own grace (because {why})" in err.getvalue()
     assert "deleted with None" in err.getvalue()
+    told = "error: stdout: No space left on device: nothing more is written there\n"
+    assert (told in err.getvalue()) is (number == errno.ENOSPC)
 
 
-def test_a_log_that_is_full_ends_with_a_warning(manifest: str) -> None:
-    result = run(manifest, log=Path("/dev/full"))
-    assert result.status == 0
-    assert result.err.startswith("warning: the log ends here: [Errno 28] No space left on device")
+def test_a_stderr_that_cant_be_written_changes_nothing(manifest: str) -> None:
+    options = RunOptions(manifests=(manifest,), root_dir=Path(manifest).parent / "root")
+    assert execute(options, Streams(out=io.StringIO(), err=broken(errno.EPIPE)), opener()) == 0  # type: ignore[arg-type]
+
+
+def test_a_trace_that_cant_be_written_fails_the_run_at_its_end(manifest: str) -> None:
+    result = run(manifest, trace=Path("/dev/full"))
+    assert result.status == 1
+    assert "error: --trace /dev/full: No space left on device: nothing more is written there\n" in result.err
+    assert "web  Succeeded" in result.err
+
+
+def test_records_are_private(manifest: str, tmp_path: Path) -> None:
+    files = {"log": tmp_path / "log.jsonl", "trace": tmp_path / "trace.jsonl"}
+    files["trace"].write_text("old")
+    files["trace"].chmod(0o644)
+    run(manifest, **files)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files.values()} == {0o600}
+    assert "old" not in files["trace"].read_text()
 
 
 def test_leaving_at_once_names_what_is_left(manifest: str, monkeypatch: pytest.MonkeyPatch) -> None:

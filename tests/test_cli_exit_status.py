@@ -37,6 +37,11 @@ TABLE: dict[str, tuple[RunOutcome, frozenset[FailOn], int]] = {
         frozenset({FailOn.KILLED, FailOn.WARNING}),
         1,
     ),
+    "something asked for could not be written": (
+        RunOutcome(why=Why.FINISHED, pods=(SUCCEEDED,), has_lost_records=True),
+        frozenset(),
+        1,
+    ),
     "what happened is allowed": (
         RunOutcome(why=Why.REQUESTED, pods=(READY,), happened=frozenset({FailOn.RESTARTED})),
         frozenset({FailOn.KILLED}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -257,6 +258,7 @@ def test_a_log_is_written_as_a_trace(tmp_path: Path) -> None:
     records = [json.loads(line) for line in (tmp_path / "trace.jsonl").read_text().splitlines()]
     assert {"status", "event", "run"} <= {record["kind"] for record in records}
     assert records[0]["t"] == 0
+    assert stat.S_IMODE((tmp_path / "trace.jsonl").stat().st_mode) == 0o600
 
 
 def test_a_closed_node_takes_no_call() -> None:

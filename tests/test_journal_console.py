@@ -225,21 +225,6 @@ def test_changes_are_coloured_by_weight() -> None:
     assert [line[:5] for line in changes.splitlines()] == ["+1.0s", "\x1b[2m+", "\x1b[33m", "\x1b[31m"]
 
 
-class Gone(io.StringIO):
-    """A stream whose reader has left."""
-
-    def write(self, text: str, /) -> int:
-        raise BrokenPipeError(text)
-
-
-def test_a_reader_that_left_is_told_once() -> None:
-    told: list[str] = []
-    console = Console(logs=Stream(Gone()), changes=Stream(Gone()), on_closed=lambda: told.append("closed"))
-    for entry in entries((log("a"), log("b"), start(1, "main"), start(2, "main", run=2))):
-        console(entry)
-    assert told == ["closed"]
-
-
 def test_logs_may_be_somebody_elses() -> None:
     changes = io.StringIO()
     console = Console(logs=None, changes=Stream(changes))

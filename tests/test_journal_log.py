@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import stat
+from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
@@ -31,7 +29,8 @@ from journal_makers import (
 )
 
 from kubelet_emu.journal.encode import Entry, decode_entry, encode_entry, to_line
-from kubelet_emu.journal.journal import Journal, LogFile
+from kubelet_emu.journal.journal import Journal, LogWriter
+from kubelet_emu.journal.outlet import open_outlet
 from kubelet_emu.journal.read import read_lines, read_log
 from kubelet_emu.journal.records import (
     DeletedRecord,
@@ -62,6 +61,9 @@ from runtime.api import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from kubelet_emu.journal.records import Record
 
 JOB = ObjectRef(namespace="default", name="migrate", uid="job-1", kind="Job")
@@ -245,15 +247,20 @@ def test_secret_data_that_is_no_mapping_does_no_harm() -> None:
     assert Redactor().redact({"kind": "Secret", "data": None}) == {"kind": "Secret", "data": None}
 
 
-def fail(error: OSError) -> None:
-    raise AssertionError(error)
+@contextmanager
+def open_log(path: Path) -> Iterator[LogWriter]:
+    """Give the writer of a file, which must take everything."""
+    outlet = open_outlet(path, "log")
+    yield LogWriter(outlet, EPOCH)
+    outlet.close()
+    assert outlet.error is None
 
 
 def test_a_log_file_is_private_and_reads_back(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_text("old")
     path.chmod(0o644)
-    with LogFile(path=path, epoch=EPOCH, on_error=fail) as file:
+    with open_log(path) as file:
         book = journal(file)
         for record in EVERY:
             book.emit(record)
@@ -266,43 +273,12 @@ def test_a_log_file_is_private_and_reads_back(tmp_path: Path) -> None:
 
 def test_the_header_says_what_times_count_from(tmp_path: Path) -> None:
     later = EPOCH + timedelta(seconds=100)
-    with LogFile(path=tmp_path / "log", epoch=EPOCH, on_error=fail) as file:
+    with open_log(tmp_path / "log") as file:
         book = journal(file)
         book.emit(attrs.evolve(HEADER, at=later, epoch=later))
         book.emit(start(103, "main"))
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert [line["t"] for line in lines] == [0.0, 3.0]
-
-
-def test_a_full_disk_ends_the_log_and_is_told_once() -> None:
-    errors: list[OSError] = []
-    with LogFile(path=Path("/dev/full"), epoch=EPOCH, on_error=errors.append) as file:
-        file(Entry(n=1, record=HEADER))
-        file(Entry(n=2, record=HEADER))
-    assert [error.errno for error in errors] == [errno.ENOSPC]
-
-
-def test_a_pipe_has_nothing_to_sync(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        with LogFile(path=tmp_path / "pipe", epoch=EPOCH, on_error=fail) as file:
-            file(Entry(n=1, record=HEADER))
-        assert json.loads(os.read(reader, 4096))["kind"] == "header"
-    finally:
-        os.close(reader)
-
-
-def test_a_sync_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    errors: list[OSError] = []
-
-    def broken(_file: int) -> None:
-        raise OSError(errno.EIO, "input/output error")
-
-    monkeypatch.setattr(os, "fsync", broken)
-    with LogFile(path=tmp_path / "log", epoch=EPOCH, on_error=errors.append) as file:
-        file(Entry(n=1, record=HEADER))
-    assert [error.errno for error in errors] == [errno.EIO]
 
 
 def lines() -> list[bytes]:

@@ -293,24 +293,9 @@ def test_time_counts_from_the_first_record_where_no_creation_is_told() -> None:
     assert [r["t"] for r in trace(status(7, "Pending"), status(9, "Running"))] == [0.0, 2.0]
 
 
-def test_the_writer_flushes_each_line() -> None:
+def test_the_writer_writes_each_record_as_a_line() -> None:
     out = io.StringIO()
     write = TraceWriter(out)
     for entry in entries([CREATED, start(1, "main"), NoteRecord(at=at(2), text="no")]):
         write(entry)
     assert [json.loads(line)["t"] for line in out.getvalue().splitlines()] == [1.0]
-
-
-class Gone(io.StringIO):
-    """A stream whose reader has left."""
-
-    def write(self, text: str, /) -> int:
-        raise BrokenPipeError(text)
-
-
-def test_a_reader_that_left_is_told_once() -> None:
-    told: list[str] = []
-    write = TraceWriter(Gone(), lambda: told.append("closed"))
-    for entry in entries([start(1, "main"), start(2, "main")]):
-        write(entry)
-    assert told == ["closed"]

@@ -388,6 +388,20 @@ PARTS = st.sampled_from(
 )
 
 
+class _Unreadable(io.BytesIO):
+    """A standard input that the system doesn't let one read."""
+
+    def read(self, _size: int | None = -1, /) -> bytes:
+        raise OSError(5, "Input/output error")
+
+
+def test_a_standard_input_that_cant_be_read_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    unreadable = manifests.load(["-"], stdin=_Unreadable())
+    assert [problem.text for problem in unreadable.problems] == ["Input/output error"]
+    monkeypatch.setattr("sys.stdin", None)
+    assert [problem.text for problem in manifests.load(["-"]).problems] == ["standard input is closed"]
+
+
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, len(POD)), st.integers(0, len(POD)), PARTS, PARTS)
 def test_any_damage_to_a_manifest_gives_an_answer(first: int, second: int, one: str, two: str) -> None:

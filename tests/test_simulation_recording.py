@@ -12,9 +12,10 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubelet_emu.cli.execution import Streams, execute
+from kubelet_emu.cli.execution import execute
 from kubelet_emu.cli.main import main
 from kubelet_emu.cli.options import RunOptions
+from kubelet_emu.cli.outputs import Streams
 from kubelet_emu.cli.record import default_file
 from kubelet_emu.cli.simulation import open_simulated
 from kubelet_emu.cli.triggers import Trigger

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -107,6 +108,13 @@ def test_a_trace_folder_that_cant_be_made(tmp_path: Path) -> None:
     assert done.stderr.startswith("error: --trace-dir: ")
 
 
+def test_a_trace_that_cant_be_written(tmp_path: Path) -> None:
+    (tmp_path / "traces" / "mine.jsonl").mkdir(parents=True)
+    done = call(write(tmp_path, "mine"), "--trace-dir", tmp_path / "traces")
+    assert done.exit_code == 2
+    assert done.stderr == f"error: --trace-dir: {tmp_path / 'traces' / 'mine.jsonl'}: Is a directory\n"
+
+
 def test_a_filter_and_jobs(tmp_path: Path) -> None:
     for n in range(7):
         write(tmp_path, f"one-{n}")
@@ -140,7 +148,9 @@ def test_what_was_recorded_reads_back_the_same(tmp_path: Path) -> None:
     done = call("-o", "json", "--trace-dir", tmp_path / "traces", *folders)
     kinds = set()
     for each in json.loads(done.stdout)["scenarios"]:
-        lines = (tmp_path / "traces" / f"{each['name']}.jsonl").read_text().splitlines()
+        file = tmp_path / "traces" / f"{each['name']}.jsonl"
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        lines = file.read_text().splitlines()
         records = [json.loads(line) for line in lines]
         kinds |= {record["kind"] for record in records}
         verdicts = check_all(Trace.of(records), [check["expectation"] for check in each["checks"]])

@@ -5,30 +5,26 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import sys
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import trio
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from kubelet_emu.cli.diagnostics import send_diagnostics
-from kubelet_emu.cli.exit_status import BAD_INPUT, INTERRUPTED, exit_status, outcome_of
+from kubelet_emu.cli.exit_status import BAD_INPUT, INTERRUPTED, Why, exit_status, outcome_of
 from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.inputs import read_inputs, show_problems
+from kubelet_emu.cli.outputs import open_outputs
 from kubelet_emu.cli.session import Session
-from kubelet_emu.cli.sinks import AfterEnd, InOrder
 from kubelet_emu.config.features import gates_for
 from kubelet_emu.config.kubelet_configuration import ConfigurationError, KubeletConfiguration
 from kubelet_emu.config.kubelet_configuration import load as load_configuration
 from kubelet_emu.embedding.instances import Instance, default_root, new_instance_id
-from kubelet_emu.journal.console import Console, Stream, wants_colour
-from kubelet_emu.journal.journal import Journal, LogFile
-from kubelet_emu.journal.records import HeaderRecord, Record
+from kubelet_emu.journal.journal import Journal
+from kubelet_emu.journal.records import HeaderRecord
 from kubelet_emu.journal.redact import Redactor
 from kubelet_emu.journal.summary import summarize
 from kubelet_emu.journal.summary_text import format_summary
-from kubelet_emu.journal.trace import TraceWriter
 from kubelet_emu.kubelet.timebase import Timebase
 from kubelet_emu.manifests import format_problem
 
@@ -38,20 +34,12 @@ if TYPE_CHECKING:
 
     from kubelet_emu.cli.inputs import Inputs
     from kubelet_emu.cli.options import RunOptions
+    from kubelet_emu.cli.outputs import Outputs, Streams
     from kubelet_emu.cli.session import Emulator
     from kubelet_emu.config.features import FeatureGates
-    from kubelet_emu.journal.journal import Sink
+    from kubelet_emu.journal.records import Record
 
 MAX_SEED = 2**32
-
-
-@frozen(kw_only=True)
-class Streams:
-    """Where a command writes, and who else gets the records."""
-
-    out: TextIO = field(factory=lambda: sys.stdout)
-    err: TextIO = field(factory=lambda: sys.stderr)
-    listeners: tuple[Sink, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -159,24 +147,17 @@ async def _run(
     plan: Plan, streams: Streams, open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]]
 ) -> int:
     """Run a plan with its records open; returns the exit status."""
-    options = plan.options
-    timebase = _timebase(options)
-    with ExitStack() as stack:
-        run = _Run(plan=plan, streams=streams, timebase=timebase)
-        run.open(stack)
-        if not options.is_simulated:
-            _make_folder(plan.instance)
-        run.emit(_header(plan, timebase))
-        running = Running(plan=plan, emit=run.emit, timebase=timebase)
-        try:
-            why = await run.session.run(lambda: open_emulator(running))
-        finally:
-            if not options.keep and not run.session.left():
-                plan.instance.remove()
-        print(format_summary(summarize(run.session.facts), _width()), file=streams.err, end="")
-        if options.keep:
-            print(_kept(plan.instance), file=streams.err)
-        return exit_status(outcome_of(run.session.facts, why), options.fail_on)
+    outputs = open_outputs(plan.options, streams)
+    send_diagnostics(outputs.err)
+    run = _Run(plan=plan, outputs=outputs, timebase=_timebase(plan.options))
+    is_hurried = True
+    try:
+        why = await run.to_its_end(open_emulator)
+        is_hurried = why in {Why.TIMEOUT, Why.FORCED}
+    finally:
+        outputs.close(is_hurried=is_hurried)
+    outcome = outcome_of(run.session.facts, why)
+    return exit_status(evolve(outcome, has_lost_records=outputs.has_lost), plan.options.fail_on)
 
 
 @define(eq=False, kw_only=True)
@@ -184,13 +165,13 @@ class _Run:
     """The journal of a run and the session that listens to it."""
 
     plan: Plan
-    streams: Streams
+    outputs: Outputs
     timebase: Timebase
     session: Session = field(init=False)
     journal: Journal = field(init=False)
 
-    def open(self, stack: ExitStack) -> None:
-        """Open the files and build the journal; InputError for a file that can't be written."""
+    def __attrs_post_init__(self) -> None:
+        """Build session and journal."""
         options = self.plan.options
         self.session = Session(
             emit=self.emit,
@@ -201,13 +182,9 @@ class _Run:
             keep=options.keep,
             until=options.until if options.is_simulated else None,
         )
-        listeners = [AfterEnd(each) for each in self.streams.listeners]
-        sinks: list[Sink] = [*self._files(stack), *listeners, AfterEnd(self._console(stack)), self.session]
-        if options.output == "json":
-            sinks.insert(0, AfterEnd(TraceWriter(self.streams.out, self._closed)))
         self.journal = Journal(
             now=self.timebase.now,
-            sinks=tuple(sinks),
+            sinks=(*self.outputs.sinks(self.timebase.epoch, options), self.session),
             redactor=Redactor(key=self._redaction_key(), log_values=options.log_values),
         )
 
@@ -219,44 +196,36 @@ class _Run:
         """Emit a record."""
         self.journal.emit(record)
 
-    def _files(self, stack: ExitStack) -> list[Sink]:
-        options = self.plan.options
-        sinks: list[Sink] = []
+    async def to_its_end(self, open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]]) -> Why:
+        """Run the session with somebody serving the readers, sum up, and return what ended it."""
+        async with trio.open_nursery() as readers:
+            self.emit(_header(self.plan, self.timebase))
+            self.outputs.check_log()
+            self.outputs.run(readers, self.session.request_stop)
+            why = await self._in_its_folder(open_emulator)
+            readers.cancel_scope.cancel()
+        self.outputs.err.write(format_summary(summarize(self.session.facts), _width()))
+        if self.plan.options.keep:
+            self.outputs.say(_kept(self.plan.instance))
+        return why
+
+    async def _in_its_folder(self, open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]]) -> Why:
+        """Run the session; its folder goes with it, unless something is kept or left."""
+        instance, options = self.plan.instance, self.plan.options
+        if not options.is_simulated:
+            _make_folder(instance)
+        running = Running(plan=self.plan, emit=self.emit, timebase=self.timebase)
         try:
-            if options.log is not None:
-                log = LogFile(path=options.log, epoch=self.timebase.epoch, on_error=self._log_failed)
-                sinks.append(stack.enter_context(log))
-            if options.trace is not None:
-                sinks.append(AfterEnd(TraceWriter(stack.enter_context(options.trace.open("w")))))
-        except OSError as error:
-            raise InputError(f"{error.filename}: {error.strerror}") from error
-        return sinks
-
-    def _console(self, stack: ExitStack) -> Sink:
-        options = self.plan.options
-        out, err = self.streams.out, self.streams.err
-        logs = None if self.plan.options.output == "json" else Stream(out, wants_colour(out, os.environ))
-        console = Console(
-            logs=logs,
-            changes=Stream(err, wants_colour(err, os.environ)),
-            on_closed=self._closed,
-        )
-        if not options.is_simulated or options.speed is not None:
-            return console
-        in_order = InOrder(console)
-        stack.callback(in_order.flush)
-        return in_order
-
-    def _closed(self) -> None:
-        self.session.request_stop("nobody reads the output any more")
-
-    def _log_failed(self, error: OSError) -> None:
-        print(f"warning: the log ends here: {error}", file=self.streams.err)
+            return await self.session.run(lambda: open_emulator(running))
+        finally:
+            if not options.keep and not self.session.left():
+                instance.remove()
 
     def _abandon(self) -> None:
         """Leave the process at once, naming what is left."""
         lines = [f"left running: {name}" for name in self.session.left()]
-        print("\n".join([*lines, _kept(self.plan.instance)]), file=self.streams.err, flush=True)
+        self.outputs.say(*lines, _kept(self.plan.instance))
+        self.outputs.leave()
         os._exit(INTERRUPTED)
 
 

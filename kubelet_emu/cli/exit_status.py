@@ -1,8 +1,9 @@
 """The exit status of a run, from what became of it. Pure.
 
 First match: 2 bad manifest, bad options or nothing to run; 3 the engine can't be reached; 124 the time was over; 130 a
-second Ctrl-C; 1 something of `--fail-on` happened; for a stop that was asked for 0 if each pod had been Ready or has
-Succeeded and no init container failed, else 1; otherwise 0 only if everything succeeded.
+second Ctrl-C; 1 something of `--fail-on` happened, or stdout or a file of records could not be written; for a stop that
+was asked for 0 if each pod had been Ready or has Succeeded and no init container failed, else 1; otherwise 0 only if
+everything succeeded.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class RunOutcome:
     pods: tuple[PodOutcome, ...] = ()
     jobs_succeeded: tuple[bool, ...] = ()
     happened: frozenset[FailOn] = frozenset()
+    has_lost_records: bool = False
 
 
 def exit_status(outcome: RunOutcome, fail_on: frozenset[FailOn] = frozenset()) -> int:
@@ -63,7 +65,7 @@ def exit_status(outcome: RunOutcome, fail_on: frozenset[FailOn] = frozenset()) -
         return TIMED_OUT
     if outcome.why is Why.FORCED:
         return INTERRUPTED
-    if outcome.happened & fail_on:
+    if outcome.happened & fail_on or outcome.has_lost_records:
         return FAILED
     if outcome.why is Why.REQUESTED:
         has_begun = bool(outcome.pods or outcome.jobs_succeeded)

@@ -37,7 +37,8 @@ def command(manifests: tuple[str, ...], file: Path | None, force: bool, **given:
     2 also when the file exists already.
     """
     from kubelet_emu.cli.emulator import open_emulator
-    from kubelet_emu.cli.execution import Streams, execute
+    from kubelet_emu.cli.execution import execute
+    from kubelet_emu.cli.outputs import Streams
     from kubelet_emu.simulation.recording import RunRecording
 
     target = file or default_file(manifests)
@@ -45,8 +46,6 @@ def command(manifests: tuple[str, ...], file: Path | None, force: bool, **given:
         raise click.UsageError("these manifests have no common place for a simulate.yaml: name one with -o FILE")
     if target != STDOUT and target.exists() and not force:
         raise click.UsageError(f"{target} exists already: --force overwrites it, -o FILE writes another")
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     recording = RunRecording()
     streams = Streams(listeners=(recording,)) if target != STDOUT else Streams(out=sys.stderr, listeners=(recording,))
     status = execute(to_options(manifests, given), streams, open_emulator)

@@ -19,13 +19,13 @@ def command(manifests: tuple[str, ...], **given: object) -> None:
     deletes all pods gracefully, a second one with grace 0, a third leaves at once.
 
     Exit status, first match: 2 bad manifest or option, or nothing to run; 3 no engine; 124 --timeout; 130 a second
-    Ctrl-C; 1 something of --fail-on happened; after a stop that was asked for, 0 if each pod had been Ready or has
-    Succeeded and no init container failed, else 1; otherwise 0 only if everything succeeded.
+    Ctrl-C; 1 something of --fail-on happened, or stdout, --log or --trace could not be written; after a stop that was
+    asked for, 0 if each pod had been Ready or has Succeeded and no init container failed, else 1; otherwise 0 only if
+    everything succeeded.
     """
-    from kubelet_emu.cli.execution import Streams, execute
+    from kubelet_emu.cli.execution import execute
+    from kubelet_emu.cli.outputs import Streams
 
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     options = to_options(manifests, given)
     if options.is_simulated:
         from kubelet_emu.cli.simulation import open_simulated

@@ -87,8 +87,6 @@ def command(  # noqa: PLR0913 - click's way
     from kubelet_emu.cli.suite.execution import Streams, execute
     from kubelet_emu.cli.suite.options import SuiteOptions
 
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     options = SuiteOptions(
         paths=paths,
         runtime=runtime,

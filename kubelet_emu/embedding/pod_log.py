@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from kubelet_emu.embedding.story import story_of
+from kubelet_emu.journal.outlet import write_private
 from kubelet_emu.lifecycle.trace import MissingError, Trace, time_of
 from kubelet_emu.scenarios.checks import check
 from kubelet_emu.scenarios.moments import find_moment, occurrences
@@ -115,8 +116,8 @@ class PodLog:
         return story_of(self._trace)
 
     def write(self, path: Path) -> None:
-        """Write the trace as JSON lines (docs/SCENARIOS.md), for `kubelet-emu verify` and its like."""
-        path.write_text("".join(json.dumps(record) + "\n" for record in self.records), encoding="utf-8")
+        """Write the trace as JSON lines (docs/SCENARIOS.md), mode 0600, for `kubelet-emu verify` and its like."""
+        write_private(path, "".join(json.dumps(record) + "\n" for record in self.records))
 
     def _answer(self, verdict: Verdict) -> Answer:
         answer = Answer(

@@ -1,8 +1,7 @@
 """What a user sees while pods run: container logs on one stream, changes on the other.
 
 Logs are `POD CONTAINER TIME LINE` with the local offset. Changes are one short line each, led by the seconds since the
-first object was created. Foreign text is made harmless. A reader that goes away closes that stream for good and is
-reported once.
+first object was created. Foreign text is made harmless.
 """
 
 from __future__ import annotations
@@ -17,10 +16,11 @@ from kubelet_emu.journal.records import LogRecord, ManifestRecord
 from kubelet_emu.journal.text import harmless
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from kubelet_emu.journal.encode import Entry
+    from kubelet_emu.journal.outlet import Writable
 
 _RESET = "\x1b[0m"
 _DIM, _YELLOW, _RED = "\x1b[2m", "\x1b[33m", "\x1b[31m"
@@ -44,25 +44,20 @@ def local_time(at: datetime) -> str:
 class Stream:
     """One output stream; `has_colour` as the terminal wants it."""
 
-    file: TextIO
+    file: Writable
     has_colour: bool = False
 
 
 @define(eq=False)
 class Console:
-    """A sink for a terminal or a pipe. `logs` is None when something else owns stdout.
-
-    `on_closed` is called once when the reader of `logs` has gone.
-    """
+    """A sink for a terminal or a pipe. `logs` is None when something else owns stdout."""
 
     logs: Stream | None
     changes: Stream
-    on_closed: Callable[[], None] = lambda: None
     _changes: Changes = field(factory=Changes, init=False)
     _origin: datetime | None = field(default=None, init=False)
     _colours: dict[tuple[str, str], str] = field(factory=dict, init=False)
     _palette: Iterator[str] = field(factory=lambda: cycle(_CONTAINER_COLOURS), init=False)
-    _has_changes: bool = field(default=True, init=False)
 
     def __call__(self, entry: Entry) -> None:
         """Show an entry, if it is worth a line."""
@@ -84,11 +79,7 @@ class Console:
         who = f"{record.ref.name} {record.container}"
         if self.logs.has_colour:
             who = f"{self._colour(record)}{who}{_RESET}"
-        try:
-            print(who, local_time(at), harmless(record.line), file=self.logs.file, flush=True)
-        except BrokenPipeError:
-            self.logs = None
-            self.on_closed()
+        self.logs.file.write(f"{who} {local_time(at)} {harmless(record.line)}\n")
 
     def _colour(self, record: LogRecord) -> str:
         key = (record.ref.uid, record.container)
@@ -97,14 +88,9 @@ class Console:
         return self._colours[key]
 
     def _show_change(self, text: str, weight: Weight) -> None:
-        if not self._has_changes:
-            return
         if self.changes.has_colour:
             text = _paint(text, weight)
-        try:
-            print(text, file=self.changes.file, flush=True)
-        except BrokenPipeError:
-            self._has_changes = False
+        self.changes.file.write(f"{text}\n")
 
 
 def _paint(text: str, weight: Weight) -> str:

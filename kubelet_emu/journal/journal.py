@@ -7,10 +7,7 @@ no cancellation can tear a record.
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
-from typing import TYPE_CHECKING, Protocol, Self, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import attrs
 import structlog
@@ -22,8 +19,8 @@ from kubelet_emu.journal.redact import Redactor
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
     from datetime import datetime
-    from pathlib import Path
 
+    from kubelet_emu.journal.outlet import Writable
     from kubelet_emu.journal.records import Record
 
 
@@ -99,56 +96,14 @@ class Journal:
 
 
 @attrs.define(eq=False)
-class LogFile:
-    """A lifecycle log on disk: JSON lines, mode 0600, one write a line, fsync when it closes.
+class LogWriter:
+    """A sink that writes the lifecycle log as JSON lines, one `write` each; times count from `epoch`."""
 
-    A write that fails (disk full) ends the writing, not the run: `on_error` is told once.
-    """
-
-    path: Path
+    out: Writable
     epoch: datetime
-    on_error: Callable[[OSError], None]
-    _file: int = attrs.field(default=-1, init=False)
-
-    def __enter__(self) -> Self:
-        """Create the file, or empty it; OSError when that can't be done."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_TRUNC | os.O_CLOEXEC
-        self._file = os.open(self.path, flags, 0o600)
-        if stat.S_ISREG(os.fstat(self._file).st_mode):
-            os.fchmod(self._file, 0o600)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        """Bring the lines to the disk and close."""
-        if self._file < 0:
-            return
-        try:
-            os.fsync(self._file)
-        except OSError as error:
-            if error.errno != errno.EINVAL:  # a pipe or a terminal has nothing to sync
-                self._fail(error)
-                return
-        os.close(self._file)
-        self._file = -1
 
     def __call__(self, entry: Entry) -> None:
-        """Write one line."""
-        if self._file < 0:
-            return
+        """Write one line; a header says what times count from."""
         if isinstance(entry.record, HeaderRecord) and entry.record.epoch is not None:
             self.epoch = entry.record.epoch
-        try:
-            _write_all(self._file, to_line(entry, self.epoch).encode())
-        except OSError as error:
-            self._fail(error)
-
-    def _fail(self, error: OSError) -> None:
-        file, self._file = self._file, -1
-        os.close(file)
-        self.on_error(error)
-
-
-def _write_all(file: int, data: bytes) -> None:
-    """Write a line; only a full disk or a pipe makes this more than one write."""
-    while data:
-        data = data[os.write(file, data) :]
+        self.out.write(to_line(entry, self.epoch))

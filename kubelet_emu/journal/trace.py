@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from attrs import define, field
 
@@ -26,12 +26,13 @@ from kubelet_emu.journal.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from kubelet_emu.api.batch_v1 import JobStatus
     from kubelet_emu.api.v1_status import ContainerState, ContainerStatus, PodStatus
     from kubelet_emu.journal.encode import Entry
+    from kubelet_emu.journal.outlet import Writable
     from kubelet_emu.journal.records import ObjectRef, Record
 
 SANDBOX = "POD"
@@ -106,24 +107,15 @@ def project(entries: Iterable[Entry]) -> Iterator[JsonObject]:
 
 @define(eq=False)
 class TraceWriter:
-    """A sink that writes the trace as JSON lines, each flushed. `on_closed` is called once when the reader has gone."""
+    """A sink that writes the trace as JSON lines, one `write` each."""
 
-    out: TextIO
-    on_closed: Callable[[], None] = lambda: None
+    out: Writable
     _projection: Projection = field(factory=Projection, init=False)
-    _is_closed: bool = field(default=False, init=False)
 
     def __call__(self, entry: Entry) -> None:
         """Write the trace record of an entry, if it has one."""
-        record = self._projection.feed(entry)
-        if record is None or self._is_closed:
-            return
-        try:
+        if (record := self._projection.feed(entry)) is not None:
             self.out.write(to_line(record))
-            self.out.flush()
-        except BrokenPipeError:
-            self._is_closed = True
-            self.on_closed()
 
 
 def to_line(record: JsonObject) -> str:

@@ -78,7 +78,7 @@ def load(
     loading = _Loading(strict=strict, letters_are_text=letters_are_text)
     for path in paths:
         if path == "-":
-            loading.read_bytes(STDIN, (stdin or sys.stdin.buffer).read(MOST_BYTES + 1))
+            loading.read_stdin(stdin or getattr(sys.stdin, "buffer", None))
         else:
             loading.read_path(Path(path))
     return loading.result()
@@ -158,6 +158,18 @@ class _Loading:
             self._fault(str(path), "Unreadable", "the folder has no *.yaml, *.yml or *.json file")
         for name in names:
             self.read_path(name)
+
+    def read_stdin(self, stdin: BinaryIO | None) -> None:
+        """Read standard input; None when it is closed."""
+        if stdin is None:
+            self._fault(STDIN, "Unreadable", "standard input is closed")
+            return
+        try:
+            data = stdin.read(MOST_BYTES + 1)
+        except OSError as error:
+            self._fault(STDIN, "Unreadable", error.strerror or str(error))
+            return
+        self.read_bytes(STDIN, data)
 
     def read_bytes(self, file: str, data: bytes) -> None:
         before = len(self.problems)

@@ -40,11 +40,10 @@ def command(show: bool, **given: object) -> None:  # noqa: FBT001 - click's way
     if show:
         click.echo(manifest.read_text(), nl=False)
         return
-    from kubelet_emu.cli.execution import Streams, execute
+    from kubelet_emu.cli.execution import execute
     from kubelet_emu.cli.exit_status import NO_ENGINE
+    from kubelet_emu.cli.outputs import Streams
 
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     with as_file(manifest) as path:
         options = to_options((str(path),), given)
         status = _simulate(options)
@@ -56,7 +55,8 @@ def command(show: bool, **given: object) -> None:  # noqa: FBT001 - click's way
 
 def _simulate(options: RunOptions) -> int:
     """Run the demo in virtual time, say how long that took, and return the exit status."""
-    from kubelet_emu.cli.execution import Streams, execute
+    from kubelet_emu.cli.execution import execute
+    from kubelet_emu.cli.outputs import Streams
     from kubelet_emu.cli.simulation import open_simulated
 
     with TemporaryDirectory() as folder:

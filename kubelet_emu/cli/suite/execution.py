@@ -16,6 +16,7 @@ from kubelet_emu.cli.suite.places import place_for
 from kubelet_emu.cli.suite.progress import Progress
 from kubelet_emu.cli.suite.reading import read_all
 from kubelet_emu.cli.suite.selection import read_filter
+from kubelet_emu.journal.outlet import write_private
 from kubelet_emu.journal.trace import to_line
 from kubelet_emu.scenarios.comparison import compare
 from kubelet_emu.scenarios.recordings import read_recordings
@@ -26,6 +27,7 @@ from kubelet_emu.scenarios.results_text import report, summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from kubelet_emu.cli.suite.options import SuiteOptions
     from kubelet_emu.cli.suite.reading import Found
@@ -116,8 +118,7 @@ class _Suite:
     def ended(self, scenario: Scenario, outcome: Outcome) -> None:
         """Keep what became of a scenario, and write what was recorded of it."""
         if self.options.trace_dir is not None and outcome.records:
-            file = self.options.trace_dir / f"{scenario.name}.jsonl"
-            file.write_text("".join(map(to_line, outcome.records)), encoding="utf-8")
+            _record(self.options.trace_dir / f"{scenario.name}.jsonl", outcome)
         excluded = self.found.excluded.get(scenario.path, "")
         result = result_of(scenario, outcome, excluded, self._compared(scenario, outcome))
         self.results.append(result)
@@ -129,6 +130,13 @@ class _Suite:
             return None
         recordings = read_recordings(scenario.path)
         return compare(outcome.records, recordings, scenario) if recordings else None
+
+
+def _record(file: Path, outcome: Outcome) -> None:
+    try:
+        write_private(file, "".join(map(to_line, outcome.records)))
+    except OSError as error:
+        raise InputError(f"--trace-dir: {file}: {error.strerror}") from error
 
 
 def _write(options: SuiteOptions, streams: Streams, results: Sequence[Result], seconds: float) -> None:

@@ -327,7 +327,7 @@ async def test_volumes_and_host_paths_are_mounted_by_sub_path(autojump_clock: tr
         )
         assert (await world.watch()).text == (
             "valuevalue/all/new\n"
-            "sh: echo: No space left on device\n"
+            "sh: write error: No space left on device\n"
             "rm: can't remove '/etc/one': Device or resource busy"
         )
         await world.start("cat /host/f", "second", mounts=mounts)

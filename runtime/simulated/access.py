@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runtime.simulated.procfs import proc_text
-from runtime.simulated.streams import NullFile, Pipe, PipeReader, PipeWriter, RegularFile, Text
+from runtime.simulated.streams import DirectoryFile, NullFile, Pipe, PipeReader, PipeWriter, RegularFile, Text
 from runtime.simulated.tree import Directory, Fifo, File, Special, os_error
 
 if TYPE_CHECKING:
@@ -88,6 +88,11 @@ def remove(process: Process, path: str) -> None:
     process.container.tree.detach(found)
 
 
+def check_parent(process: Process, path: str) -> None:
+    """Check that a path may be made; OSError (ENOENT, EACCES, EROFS)."""
+    _check_parent(process, find(process, path, follow=False), path)
+
+
 def _check_parent(process: Process, found: Found, path: str) -> None:
     if found.readonly:
         raise os_error(errno.EROFS, path)
@@ -115,6 +120,8 @@ async def open_file(process: Process, path: str, mode: str) -> OpenFile:
             return node.open()
         case Fifo():
             return await _open_fifo(node.pipe, mode)
+        case Directory() if mode == "r":
+            return DirectoryFile()
     raise os_error(errno.EISDIR, path)
 
 
@@ -128,7 +135,7 @@ def _make(process: Process, found: Found, path: str, mode: str) -> File:
 
 
 def _check_open(process: Process, found: Found, node: Entry, path: str, mode: str) -> None:
-    if isinstance(node, Directory):
+    if isinstance(node, Directory) and mode != "r":
         raise os_error(errno.EISDIR, path)
     if mode != "r" and found.readonly and isinstance(node, File):
         raise os_error(errno.EROFS, path)

@@ -36,10 +36,11 @@ _START = (
     "unable to start container process: "
 )
 _EXEC = 'failed to start exec "{id}": OCI runtime exec failed: exec failed: unable to start container process: '
-_READERS = """base64 cat cp du egrep fgrep find grep head ln ls md5sum mv readlink realpath sed sha1sum sha256sum
-    sha512sum stat wc"""
+_READERS = """awk base64 cat cmp cp diff du egrep fgrep find grep head hexdump ln ls md5sum mv od readlink realpath sed
+    sha1sum sha256sum sha512sum stat wc xxd"""
 READERS = frozenset(_READERS.split())
 """Words that need the files of an image: where those aren't known, their outcome isn't either."""
+_LINE_BYTES = 256
 _PROGRAM_FOLDERS = frozenset({"/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin"})
 
 
@@ -113,6 +114,8 @@ class Commands:
         answer = container.program.find(argv)
         if answer is not None:
             return answer
+        if not argv[0]:
+            raise ProgramMissing("Permission denied", NOT_FOUND)
         name = program_name(argv[0])
         if name in container.words:
             return applet_main(APPLETS[name], argv)
@@ -172,7 +175,21 @@ def _script(process: Process, path: str, argv: tuple[str, ...]) -> Main:
         raise ProgramMissing("not found", NOT_FOUND)
     if not isinstance(node, File) or not node.mode & 0o111:
         raise ProgramMissing("Permission denied", NOT_EXECUTABLE)
-    return script_main(path, argv)
+    interpreter = _interpreter(bytes(node.data[:_LINE_BYTES]))
+    if not interpreter:
+        return script_main(path, argv)
+    name = program_name(interpreter[0])
+    if name not in process.container.words:
+        raise ProgramMissing("not found", NOT_FOUND)
+    return applet_main(APPLETS[name], (*interpreter, path, *argv[1:]))
+
+
+def _interpreter(data: bytes) -> tuple[str, ...]:
+    """Return the words of a script's first line that say what runs it: a program and at most one argument."""
+    if not data.startswith(b"#!"):
+        return ()
+    line = data[2:].partition(b"\n")[0].decode(errors="replace").strip()
+    return tuple(line.split(None, 1))
 
 
 def missing_command(word: str, prefix: str, status: int = NOT_FOUND) -> StartFailure:

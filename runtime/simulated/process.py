@@ -219,11 +219,11 @@ class Process:
 
     async def wait_child(self, child: Process) -> int | None:
         """Wait for a child's exit and return its code, or None as soon as a caught signal is pending."""
-        while child.exit_code is None:
-            if self.pending:
-                return None
+        while not self.pending:
+            if child.exit_code is not None:
+                return child.exit_code
             await self._park(math.inf)
-        return child.exit_code
+        return None
 
     async def wait_exit(self, child: Process) -> int:
         """Wait for a child's exit whatever signals come, and return its code."""

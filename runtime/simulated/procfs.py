@@ -31,6 +31,8 @@ def proc_text(process: Process, path: str) -> bytes | None:
             return f"MemTotal:       {machine.memory_bytes // 1024} kB\n".encode()
         case "/proc/cpuinfo":
             return b"".join(b"processor\t: %d\n\n" % number for number in range(machine.cpus))
+        case "/proc/sys/kernel/ostype":
+            return b"Linux\n"
         case "/proc/sys/kernel/hostname":
             return f"{process.container.hostname}\n".encode()
         case "/proc/mounts" | "/proc/self/mounts":
@@ -41,6 +43,12 @@ def proc_text(process: Process, path: str) -> bytes | None:
         value = process.container.sandbox.config.sysctls.get(name)
         return None if value is None else f"{value}\n".encode()
     return None
+
+
+def is_process(process: Process, path: str) -> bool:
+    """Tell whether a path is the directory of a process that runs."""
+    match = re.fullmatch(r"/proc/(\d+)/?", path)
+    return match is not None and int(match[1]) in process.container.pids.processes
 
 
 def _of_process(process: Process, what: str) -> bytes:

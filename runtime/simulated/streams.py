@@ -73,6 +73,15 @@ class FullFile(ZeroFile):
 
 
 @define(eq=False)
+class DirectoryFile(NullFile):
+    """An open directory: it can't be read like a file."""
+
+    async def read(self, limit: int) -> bytes:  # noqa: ARG002 - the protocol has it
+        """Fail as the kernel does."""
+        raise IsADirectoryError(21, "Is a directory")
+
+
+@define(eq=False)
 class LogFile(NullFile):
     """Standard output or error of a container."""
 

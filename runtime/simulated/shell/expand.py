@@ -163,7 +163,7 @@ async def _parameter(shell: Shell, part: Parameter, fields: _Fields) -> None:
     if value is None and shell.has_option("u") and op not in _DEFAULTING:
         raise ShellFault(f"{part.name}: parameter not set")
     if op == "len":
-        text = str(len(shell.positional) if part.name in {"@", "*"} else len(value or ""))
+        text = str(len(value or ""))
         _value(text, fields, is_quoted=part.is_quoted)
     elif op in _DEFAULTING:
         await _default(shell, part, value, fields)

@@ -14,7 +14,9 @@ from attrs import define, field
 from runtime.simulated import signals
 from runtime.simulated.shell import globbing, launch, walk
 from runtime.simulated.shell.faults import FunctionReturn, LoopControl, ShellExit, ShellFault
-from runtime.simulated.shell.parse import parse_script
+from runtime.simulated.shell.jobs import Jobs
+from runtime.simulated.shell.options import OPTION_LETTERS
+from runtime.simulated.shell.parse import good_lines, parse_script
 from runtime.simulated.shell.variables import ReadonlyFault, Variables
 from runtime.simulated.shell.words import ShellSyntaxError
 from runtime.simulated.streams import Buffer
@@ -49,7 +51,7 @@ class Shell:
     status: int = 0
     substituted: int = 0
     background_pid: int | None = None
-    jobs: dict[int, Process] = field(factory=dict)
+    jobs: Jobs = field(factory=Jobs)
     line: int = 1
     loops: int = 0
     depth: int = 0
@@ -77,13 +79,13 @@ class Shell:
             case "0":
                 return self.name
             case "-":
-                return "".join(sorted(option for option in self.options if len(option) == 1))
+                return "".join(letter for letter in OPTION_LETTERS if letter in self.options)
             case "@" | "*":
                 return " ".join(self.positional)
             case "PPID":
                 return str(self.process.parent_pid)
             case "LINENO":
-                return str(self.line)
+                return str(self.line - 1)
         if name.isdecimal():
             number = int(name)
             return self.positional[number - 1] if number <= len(self.positional) else None
@@ -131,10 +133,16 @@ class Shell:
         return status
 
     async def evaluate(self, text: str, *, is_last: bool = False) -> int:
-        """Run a text as `eval` and traps do; ShellFault when it can't be parsed."""
+        """Run a text as `eval` and traps do; ShellFault when it can't be parsed.
+
+        A shell reads a script command by command, so what stands on the lines before a syntax error is run.
+        """
         try:
             script = parse_script(text)
         except ShellSyntaxError as error:
+            good = good_lines(text)
+            if good:
+                await self.run(parse_script(good).body)
             raise ShellFault(str(error)) from error
         await self.run(script.body, is_last=is_last)
         return self.status
@@ -144,7 +152,9 @@ class Shell:
         buffer = Buffer()
         child = self.process.child(self.process.argv, self.process.env)
         child.replace(1, buffer)
-        self.substituted = self.status = await self.fork(child).run_here(script.body)
+        shell = self.fork(child)
+        shell.options.discard("e")
+        self.substituted = await shell.run_here(script.body)
         return buffer.data.decode(errors="surrogateescape").replace("\0", "").rstrip("\n")
 
     # -- subshells
@@ -164,7 +174,7 @@ class Shell:
             self.main_pid,
             self.status,
             background_pid=self.background_pid,
-            jobs=dict(self.jobs),
+            jobs=self.jobs.copy(),
             depth=self.depth + 1,
             tested=self.tested,
         )
@@ -223,8 +233,7 @@ class Shell:
         """Call a function."""
         if self.depth > MAX_DEPTH:
             raise ShellFault("too many nested function calls")
-        saved, loops = self.positional, self.loops
-        self.positional, self.loops = arguments, 0
+        saved, self.positional = self.positional, arguments
         self.depth += 1
         self.variables.enter()
         try:
@@ -234,7 +243,7 @@ class Shell:
         finally:
             self.variables.leave()
             self.depth -= 1
-            self.positional, self.loops = saved, loops
+            self.positional = saved
         return self.status
 
     def assign(self, name: str, value: str) -> None:

@@ -19,14 +19,19 @@ class ProgramMissing(Exception):  # noqa: N818 - control flow or an outcome, not
         super().__init__(text)
         self.status = status
 
+    @property
+    def reason(self) -> str:
+        """Return what the kernel says of it."""
+        return "No such file or directory" if self.status == NOT_FOUND else str(self)
 
-async def find_main(shell: Shell, process: Process, argv: tuple[str, ...]) -> tuple[Main | None, int]:
+
+async def find_main(shell: Shell, process: Process, argv: tuple[str, ...], prefix: str = "") -> tuple[Main | None, int]:
     """Return what a word runs, or None and the status after a message on the process's standard error."""
     try:
         return process.container.commands.resolve(process, argv), 0
     except ProgramMissing as missing:
-        text = f"{shell.name}: {argv[0]}: {missing}"
-        if missing.status == NOT_FOUND:
+        text = f"{shell.name}: {prefix}{argv[0]}: {missing}"
+        if missing.status == NOT_FOUND and argv[0]:
             text += f" (line {shell.line}: the simulation has no such program: say in simulate.yaml what it does)"
         await try_write(process, 2, f"{text}\n".encode())
         return None, missing.status

@@ -2,7 +2,8 @@
 
 Quoted text, expansions and the characters of patterns become the letter `x`, byte for byte, so that nothing in them can
 be mistaken for structure and every place stays where it was. A here-document's `<<word` becomes a redirection from a
-marker file, its body lines become comments. `[` is an ordinary word, as POSIX has it.
+marker file, its body lines become comments. `[` is an ordinary word, as POSIX has it. What the grammar has otherwise
+than POSIX (`!`, the head of a function, an empty list of `for`) is taken out and noted with its place.
 """
 
 from __future__ import annotations
@@ -23,7 +24,12 @@ MARKER = "/.heredoc/"
 _START = re.compile(r"<<(-?)[ \t]*")
 _BLANKS = " \t\n"
 _CLOSING = re.compile(r"(?:\}|then|do|fi|done|else|elif)(?=[\s;&|)]|$)")
-_BEFORE_COMMAND = frozenset({"if", "then", "else", "elif", "while", "until", "do", "{", "!"})
+_HEAD = re.compile(
+    r"(for[ \t]+\w+\s+(in))(?=[ \t]*[;\n])"
+    r"|function[ \t]+([A-Za-z_]\w*)(?:[ \t]*\([ \t]*\))?(?=[\s{(])|([A-Za-z_]\w*)[ \t]*\([ \t]*\)"
+)
+"""A loop over nothing (1, its `in` 2), or a function's head by the two ways to write it (names in 3 and 4)."""
+_BEFORE_COMMAND = frozenset({"if", "then", "else", "elif", "while", "until", "do", "{"})
 _NEAR = 64
 """How many pieces are looked at for the command before a closing word."""
 _BEFORE_WORD = " \t\n;&|("
@@ -45,6 +51,8 @@ class Masked:
     source: bytes
     heredocs: tuple[Heredoc, ...]
     negations: dict[int, int]
+    functions: dict[int, str]
+    empty_loops: frozenset[int]
 
 
 def mask(text: str, parse: Callable[[str], Script]) -> Masked:
@@ -52,7 +60,14 @@ def mask(text: str, parse: Callable[[str], Script]) -> Masked:
     scanner = _Scanner(text, WordReader(text, parse))
     scanner.run()
     structure, source = "".join(scanner.structure).encode(), "".join(scanner.source).encode()
-    return Masked(structure, source, tuple(scanner.heredocs), scanner.negations)
+    return Masked(
+        structure,
+        source,
+        tuple(scanner.heredocs),
+        scanner.negations,
+        scanner.functions,
+        frozenset(scanner.empty_loops),
+    )
 
 
 @define
@@ -65,6 +80,8 @@ class _Scanner:
     waiting: list[tuple[str, bool, bool]] = field(factory=list)
     heredocs: list[Heredoc] = field(factory=list)
     negations: dict[int, int] = field(factory=dict)
+    functions: dict[int, str] = field(factory=dict)
+    empty_loops: set[int] = field(factory=set)
 
     def run(self) -> None:  # noqa: C901, PLR0912 - one arm a kind
         text = self.text
@@ -76,7 +93,7 @@ class _Scanner:
                 end = text.find("\n", self.at)
                 self._copy(len(text) if end < 0 else end)
             elif text.startswith("\\\n", self.at):
-                self._copy(self.at + 2)
+                self._joined_line()
             elif char in "'\"\\$`":
                 self.reader.at = self.at
                 self.reader.read_one()
@@ -95,6 +112,8 @@ class _Scanner:
                 self._cover(self.at + 3, char + "&1")
             elif char == "!" and self._begins_word() and text[self.at + 1 : self.at + 2] in _BLANKS:
                 self._negation()
+            elif self._begins_word() and (match := _HEAD.match(text, self.at)) and self._begins_command():
+                self._head(match)
             elif (match := _CLOSING.match(text, self.at)) and self._begins_word():
                 self._end_command(match)
             else:
@@ -133,17 +152,45 @@ class _Scanner:
 
     def _negation(self) -> None:
         """Take a `!` out: it is put back before the pipeline that begins at the next word."""
-        before = "".join(self.structure).rstrip(_BLANKS)
-        if before and before[-1] not in ";&|({" and before.rsplit(None, 1)[-1] not in _BEFORE_COMMAND:
+        if not self._begins_command():
             self._copy(self.at + 1)
             return
         self._cover(self.at + 1, " ")
+        self._copy(self._after_blanks())
+        place = self._place()
+        self.negations[place] = self.negations.pop(place, 0) + 1
+
+    def _head(self, match: re.Match[str]) -> None:
+        """Take the head of a function out, or the `in` of a loop over nothing."""
+        if match[1]:
+            end, place = match.end(1), self._place()
+            self._copy(match.start(2))
+            self._cover(end, "  ")
+            self.empty_loops.add(place)
+            return
+        self._cover(match.end(), re.sub(r"[^\n]", " ", match[0]))
+        self._copy(self._after_blanks())
+        self.functions[self._place()] = match[3] or match[4]
+
+    def _begins_command(self) -> bool:
+        before = "".join(self.structure[-_NEAR:]).rstrip(" \t")
+        return not before or before[-1] in ";&|({\n" or before.rsplit(None, 1)[-1] in _BEFORE_COMMAND
+
+    def _after_blanks(self) -> int:
         end = self.at
         while end < len(self.text) and self.text[end] in _BLANKS:
             end += 1
-        self._copy(end)
-        place = len("".join(self.structure).encode())
-        self.negations[place] = self.negations.pop(place, 0) + 1
+        return end
+
+    def _place(self) -> int:
+        return len("".join(self.structure).encode())
+
+    def _joined_line(self) -> None:
+        """Cover a newline that a backslash takes out where it joins two parts of one word."""
+        if self._begins_word() or self._ends_word(self.at + 2):
+            self._copy(self.at + 2)
+        else:
+            self._cover(self.at + 2)
 
     def _end_command(self, match: re.Match[str]) -> None:
         """End the command before a closing word where POSIX needs no semicolon but the grammar does."""
@@ -169,6 +216,8 @@ class _Scanner:
         self.reader.at = start
         word = self.reader.read_word(" \t\n;&|<>()")
         raw = self.text[start : self.reader.at]
+        if not raw:
+            raise ShellSyntaxError("syntax error: a here-document has no end word")
         marker = f"<{MARKER}{len(self.heredocs) + len(self.waiting)}"
         self.structure.append(marker)
         self.source.append(marker)

@@ -6,18 +6,22 @@ from types import MappingProxyType
 
 LONG_OPTIONS = MappingProxyType(
     {
-        "allexport": "a",
         "errexit": "e",
+        "noglob": "f",
         "ignoreeof": "I",
         "monitor": "m",
-        "noclobber": "C",
         "noexec": "n",
-        "noglob": "f",
+        "xtrace": "x",
+        "verbose": "v",
+        "noclobber": "C",
+        "allexport": "a",
         "notify": "b",
         "nounset": "u",
+        "errtrace": "E",
+        "vi": "V",
         "pipefail": "pipefail",
-        "verbose": "v",
-        "xtrace": "x",
     }
 )
-"""Options of `set -o` and their letters; pipefail has none."""
+"""Options of `set -o` and their letters, in the order in which it lists them; pipefail has none."""
+OPTION_LETTERS = "EubaCvxcsnmiIfe"
+"""Letters that `set` knows, in the order in which `$-` has them."""

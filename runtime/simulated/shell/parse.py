@@ -54,6 +54,7 @@ _COMMANDS = frozenset(
     {"command", "declaration_command", "unset_command", "test_command", "variable_assignment", "variable_assignments"}
 )
 _REDIRECT = re.compile(r"(\d*)(&>>|&>|>>|>\||>&|<>|>|<<<|<&|<)[ \t]*(.*)", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _CACHED_SCRIPTS = 4096
 
 
@@ -64,10 +65,28 @@ def parse_script(text: str) -> Script:
         raise ShellSyntaxError("syntax error: a script can't hold NUL")
     masked = mask(text, parse_script)
     tree = _parser().parse(masked.structure)
-    compiler = _Compiler(masked.source, masked.heredocs, dict(masked.negations))
+    compiler = _Compiler(
+        masked.source, masked.heredocs, dict(masked.negations), dict(masked.functions), masked.empty_loops
+    )
     if tree.root_node.has_error:
         compiler.check(tree.root_node)
-    return Script(compiler.sequence(tree.root_node.children))
+    script = Script(compiler.sequence(tree.root_node.children))
+    if compiler.functions or compiler.negations:
+        raise ShellSyntaxError(f"line {text.count(chr(10)) + 1}: syntax error: unexpected end of file")
+    return script
+
+
+def good_lines(text: str) -> str:
+    """Return the longest beginning of a script that can't be parsed which is a script of whole lines, "" for none."""
+    lines = text.split("\n")
+    for count in range(len(lines) - 1, 0, -1):
+        beginning = "\n".join(lines[:count])
+        try:
+            parse_script(beginning)
+        except ShellSyntaxError:
+            continue
+        return beginning if beginning.strip() else ""
+    return ""
 
 
 @lru_cache(maxsize=1)
@@ -80,6 +99,8 @@ class _Compiler:
     source: bytes
     heredocs: tuple[Heredoc, ...]
     negations: dict[int, int]
+    functions: dict[int, str]
+    empty_loops: frozenset[int]
 
     def text(self, start: int, end: int) -> str:
         return self.source[start:end].decode()
@@ -105,10 +126,14 @@ class _Compiler:
 
     def node(self, node: tree_sitter.Node) -> Node:
         """Compile a command; a `!` that was taken out belongs to the pipeline that begins here."""
-        if node.type in {"list", "redirected_statement"}:
+        if node.type == "list" or (node.type == "redirected_statement" and _holds_list(node)):
             return self._plain(node)
-        count = self.negations.pop(node.start_byte, 0)
+        start = node.start_byte
+        count = self.negations.pop(start, 0)
+        name = None if node.type == "pipeline" else self.functions.pop(start, None)
         compiled = self._plain(node)
+        if name is not None:
+            compiled = Function(name, compiled)
         for _ in range(count):
             compiled = Negated(compiled)
         return compiled
@@ -127,12 +152,11 @@ class _Compiler:
             "pipeline": self._pipeline,
             "redirected_statement": self._redirected,
             "compound_statement": self._compound,
-            "subshell": lambda node: Subshell(self.sequence(node.children[1:-1])),
+            "subshell": lambda node: Subshell(self._body(node.children[1:])),
             "if_statement": self._if,
             "while_statement": self._loop,
             "for_statement": self._for,
             "case_statement": self._case,
-            "function_definition": self._function,
         }
 
     def _error(self, node: tree_sitter.Node) -> ShellSyntaxError:
@@ -222,7 +246,15 @@ class _Compiler:
         if node.children[0].type == "((":
             text = self.text(node.children[0].end_byte, node.children[-1].start_byte)
             return ArithmeticCommand(parse_heredoc(text.replace('"', ""), parse_script))
-        return self.sequence(node.children[1:-1])
+        return self._body(node.children[1:])
+
+    def _body(self, children: list[tree_sitter.Node]) -> Sequence:
+        """Compile a list up to the word that closes it; ShellSyntaxError for an empty one."""
+        *inner, close = children
+        body = self.sequence(inner)
+        if not body.items:
+            raise self._error(close)
+        return body
 
     def _if(self, node: tree_sitter.Node) -> If:
         branches: list[tuple[Node, Node]] = []
@@ -232,15 +264,17 @@ class _Compiler:
             if child.type == "elif_clause":
                 branches.append(self._branch(child.children))
             elif child.type == "else_clause":
-                otherwise = self.sequence(child.children[1:])
+                otherwise = self._list_of(child.children[1:], node.children[-1])
             else:
                 own.append(child)
         return If((self._branch(own), *branches), otherwise)
 
     def _branch(self, children: list[tree_sitter.Node]) -> tuple[Node, Node]:
         then = next(index for index, child in enumerate(children) if child.type == "then")
-        condition = self.sequence(children[1:then])
-        return condition, self.sequence(child for child in children[then + 1 :] if child.type != "fi")
+        return self._body(children[1 : then + 1]), self._list_of(children[then + 1 :], children[-1])
+
+    def _list_of(self, children: list[tree_sitter.Node], close: tree_sitter.Node) -> Sequence:
+        return self._body([*(child for child in children if child.type != "fi"), close])
 
     def _loop(self, node: tree_sitter.Node) -> Loop:
         *condition, body = node.children[1:]
@@ -249,15 +283,19 @@ class _Compiler:
     def _do(self, node: tree_sitter.Node) -> Node:
         if node.type not in {"do_group", "compound_statement"}:
             raise self._error(node)
-        return self.sequence(node.children[1:-1])
+        return self._body(node.children[1:])
 
     def _for(self, node: tree_sitter.Node) -> For:
         name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
         if name is None or body is None or node.children[0].type != "for":
             raise self._error(node)
+        if not _NAME.fullmatch(self.text(name.start_byte, name.end_byte)):
+            raise ShellSyntaxError(f"line {self.line(node)}: syntax error: bad for loop variable")
         start = next((child for child in node.children if child.type == "in"), None)
         words: tuple[Word, ...] | None = None
-        if start is not None:
+        if node.start_byte in self.empty_loops:
+            words = ()
+        elif start is not None:
             values = node.children_by_field_name("value")
             text = self.text(start.end_byte, values[-1].end_byte) if values else ""
             words = tuple(split_words(text, parse_script))
@@ -283,13 +321,9 @@ class _Compiler:
         words = tuple(parse_word(pattern.strip(), parse_script) for pattern in patterns)
         return words, self.sequence(child for child in node.children[close + 1 :] if child.type != ";;")
 
-    def _function(self, node: tree_sitter.Node) -> Function:
-        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-        if name is None or body is None:
-            raise self._error(node)
-        inner = self.node(body)
-        redirects = tuple(self._redirect(child)[0] for child in node.children if child.type == "file_redirect")
-        return Function(self.text(name.start_byte, name.end_byte), Redirected(inner, redirects) if redirects else inner)
+
+def _holds_list(node: tree_sitter.Node) -> bool:
+    return any(child.type in {"list", "pipeline"} for child in node.children)
 
 
 def _has_redirect(node: tree_sitter.Node) -> bool:

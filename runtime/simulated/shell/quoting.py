@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 
-_PLAIN = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
+_PLAIN = re.compile(r"[+-:@-Z\]^_a-z]*")
+KEYWORDS = frozenset(
+    {"!", "case", "do", "done", "elif", "else", "esac", "fi", "for", "if", "in", "then", "until", "while", "{", "}"}
+)
+"""Words of the grammar."""
 
 
 def single_quoted(text: str) -> str:
@@ -13,5 +17,5 @@ def single_quoted(text: str) -> str:
 
 
 def show(text: str) -> str:
-    """Return a word as `set -x` shows it: quoted only where it must be."""
-    return text if _PLAIN.fullmatch(text) else single_quoted(text)
+    """Return a word as `set -x` shows it: quoted only where it must be (ash's maybe_single_quote)."""
+    return text if _PLAIN.fullmatch(text) and text not in KEYWORDS else single_quoted(text)

@@ -91,7 +91,7 @@ def _duplicate(process: Process, fd: int, text: str, saved: Saved) -> None:
         raise ShellFault("syntax error: bad fd number")
     file = process.fds.get(int(text))
     if file is None:
-        raise RedirectFault(f"dup2({text},{fd}): Bad file descriptor")
+        raise RedirectFault(f"{text}: Bad file descriptor")
     file.retain()
     _install(process, fd, file, saved)
 

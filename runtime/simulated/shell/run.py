@@ -53,6 +53,7 @@ async def sh(process: Process, name: str, arguments: list[str]) -> int:
     shell = _shell(process, name)
     shell.options = options.letters - {"s", "l", "i"}
     if options.has_command:
+        shell.options.add("c")
         if not rest:
             await shell.say("-c requires an argument")
             return 2

@@ -90,8 +90,6 @@ async def _with_redirects(shell: Shell, node: Simple, arguments: list[str]) -> i
             keep(saved)
         else:
             restore(shell.process, saved)
-    if name in shell.functions:
-        return shell.status
     return await shell.check_errexit()
 
 
@@ -106,7 +104,7 @@ async def _run_inside(shell: Shell, arguments: list[str], assigned: list[tuple[s
     )
     for key, value in assigned:
         shell.assign(key, value)
-        if not lasts:
+        if not lasts or name == "exec":
             shell.variables.exported.add(key)
     try:
         if body is not None:
@@ -122,8 +120,14 @@ async def _run_inside(shell: Shell, arguments: list[str], assigned: list[tuple[s
 async def _builtin(shell: Shell, arguments: list[str]) -> int:
     try:
         return await shell.builtins[arguments[0]](shell, arguments)
+    except ShellFault as fault:
+        if arguments[0] in SPECIAL:
+            raise
+        await shell.say(str(fault))
+        return fault.status
     except OSError as error:
-        await shell.say(f"{arguments[0]}: {error.strerror}")
+        if arguments[0] != "printf":
+            await shell.say(f"write error: {error.strerror}")
         return 1
     except ValueError as error:
         await shell.say(f"{arguments[0]}: line {shell.line - 1}: {error}")

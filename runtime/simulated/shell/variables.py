@@ -28,6 +28,8 @@ class Variables:
     def from_environment(cls, env: Mapping[str, str]) -> Variables:
         """Return the variables that a shell starts with."""
         valid = {name: value for name, value in env.items() if name.isidentifier()}
+        level = env.get("SHLVL", "")
+        valid["SHLVL"] = str(int(level) + 1 if level.isdecimal() else 1)
         return cls({"IFS": " \t\n", "PS4": "+ ", "OPTIND": "1", **valid}, set(valid))
 
     def copy(self) -> Variables:

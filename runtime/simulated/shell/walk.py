@@ -34,14 +34,12 @@ if TYPE_CHECKING:
     from runtime.simulated.process import Process
     from runtime.simulated.shell.interpreter import Shell
 
-MAX_JOBS = 32
-
 
 async def run(shell: Shell, node: Node, *, is_last: bool = False) -> int:  # noqa: C901, PLR0912 - one arm a kind
     """Run one node; `is_last` lets its last command take the shell's place, as ash does."""
     match node:
         case Simple():
-            status = await run_simple(shell, node, is_last=is_last)
+            status = shell.status if "n" in shell.options else await run_simple(shell, node, is_last=is_last)
             if shell.process.pending:
                 await shell.run_traps()
             return status
@@ -104,8 +102,10 @@ async def _if(shell: Shell, node: If, *, is_last: bool) -> int:
     for condition, body in node.branches:
         if await _test(shell, condition) == 0:
             return await run(shell, body, is_last=is_last)
+    if node.otherwise is not None:
+        return await run(shell, node.otherwise, is_last=is_last)
     shell.status = 0
-    return await run(shell, node.otherwise, is_last=is_last) if node.otherwise is not None else 0
+    return 0
 
 
 async def _loop(shell: Shell, node: Loop) -> int:
@@ -181,10 +181,8 @@ def _background(shell: Shell, node: Background) -> int:
     child.replace(0, NullFile())
     for number in (signals.SIGINT, signals.SIGQUIT):
         child.catch(number, Disposition.IGNORE)
-    if len(shell.jobs) > MAX_JOBS:
-        shell.jobs = {pid: job for pid, job in shell.jobs.items() if job.exit_code is None}
     shell.fork(child).run_beside(_inside(node.body))
-    shell.jobs[child.pid] = child
+    shell.jobs.add(child)
     shell.background_pid = child.pid
     shell.status = 0
     return 0
@@ -226,7 +224,7 @@ async def _redirected(shell: Shell, node: Redirected) -> int:
         saved = await redirect(shell, shell.process, node.redirects)
     except RedirectFault as fault:
         await shell.say(str(fault))
-        shell.status = 1
+        shell.status = 2 if isinstance(node.body, Subshell) else 1
         return await shell.check_errexit()
     try:
         return await run(shell, node.body)

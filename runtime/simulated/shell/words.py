@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
+from runtime.simulated.shell.escapes import unescape
 from runtime.simulated.shell.nodes import Arithmetic, Literal, Parameter, Part, Substitution, Word
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 _SPECIAL = "@*#?$!-"
 _CASE = re.compile(r"(?<![^\s;&|(])(?:(case)(?=\s+\S+\s+in\s)|esac(?![^\s;&|)]))")
+_TILDE = re.compile(r"~(?=[/\s:;&|<>()]|$)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
+_DOLLAR_QUOTES = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_QUOTE_ESCAPE = re.compile(r"\\(?:([ntrabfve\\'\"?])|x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(c))")
 _ESCAPED_IN_QUOTES = frozenset('$`"\\')
 
 
@@ -46,7 +50,7 @@ def split_command(text: str, parse: Callable[[str], Script]) -> tuple[list[tuple
         match = None if words else _ASSIGNMENT.match(text, reader.at)
         if match is not None:
             reader.at = match.end()
-            assignments.append((match[1], reader.read_word(" \t\n")))
+            assignments.append((match[1], reader.read_word(" \t\n", is_assigned=True)))
         else:
             words.append(reader.read_word(" \t\n"))
     return assignments, words
@@ -87,16 +91,24 @@ class WordReader:
                 return True
         return False
 
-    def read_word(self, end: str) -> Word:
-        """Read up to an unquoted character of `end`, or to the end of the text."""
+    def read_word(self, end: str, *, is_assigned: bool = False) -> Word:
+        """Read up to an unquoted character of `end`, or to the end of the text; a value may have a ~ behind a colon."""
         self.parts = []
         text = self.text
         start = self.at
         while self.at < len(text) and text[self.at] not in end:
-            self.read_one()
-        if text.startswith("~", start):
-            self._expand_tilde()
+            begins = self.at == start or (is_assigned and text[self.at - 1] == ":" and self._has_colon())
+            if begins and (match := _TILDE.match(text, self.at)):
+                self.parts.append(Parameter("HOME", is_quoted=True))
+                self.at = match.end()
+            else:
+                self.read_one()
         return _word(self.parts)
+
+    def _has_colon(self) -> bool:
+        """Tell whether what was read last is an unquoted colon."""
+        last = self.parts[-1] if self.parts else None
+        return isinstance(last, Literal) and not last.is_quoted and last.text.endswith(":")
 
     def read_one(self) -> None:
         """Read one character, or one whole quotation or expansion."""
@@ -150,13 +162,6 @@ class WordReader:
         else:
             self.parts.append(Literal(text, is_quoted))
 
-    def _expand_tilde(self) -> None:
-        first = self.parts[0]
-        if isinstance(first, Literal) and not first.is_quoted and first.text[1:2] in {"", "/"}:
-            if len(first.text) == 1 and len(self.parts) > 1:
-                return
-            self.parts[:1] = [Parameter("HOME", is_quoted=True), Literal(first.text[1:])]
-
     def _find(self, what: str, start: int) -> int:
         found = self.text.find(what, start)
         if found < 0:
@@ -177,6 +182,8 @@ class WordReader:
             self.at = end + 1
         elif text.startswith("${", at):
             self._braces(is_quoted=is_quoted)
+        elif text.startswith("$'", at) and not is_quoted:
+            self._dollar_quotes()
         else:
             self._name(is_quoted=is_quoted)
 
@@ -186,6 +193,14 @@ class WordReader:
         except ShellSyntaxError:
             return False
         return True
+
+    def _dollar_quotes(self) -> None:
+        """Read `$'...'`, in which C's escapes count."""
+        match = _DOLLAR_QUOTES.match(self.text, self.at)
+        if match is None:
+            raise ShellSyntaxError("syntax error: unterminated quoted string")
+        self._literal(unescape(match[1], _QUOTE_ESCAPE)[0], is_quoted=True)
+        self.at = match.end()
 
     def _backquote(self, *, is_quoted: bool) -> None:
         at, inner = self.at + 1, ""
@@ -322,7 +337,7 @@ def _operation(parameter: Parameter, argument: str, parse: Callable[[str], Scrip
 def _quoted_word(text: str, parse: Callable[[str], Script]) -> Word:
     """Return the argument of an expansion in double quotes: inner double quotes go, single ones stay."""
     reader = WordReader(text, parse)
-    reader.read_quoted("", dropped='"')
+    reader.read_quoted("", escapes=_ESCAPED_IN_QUOTES | {"}"}, dropped='"')
     return _word(reader.parts)
 
 

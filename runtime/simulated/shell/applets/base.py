@@ -20,8 +20,15 @@ if TYPE_CHECKING:
     """A word: its process, its name in messages, its arguments."""
 
 
-_TERSE = frozenset({"wc", "head", "sort", "grep", "egrep", "sed", "base64", "nl", "rev", "tac"})
+_TERSE = frozenset(
+    {"wc", "head", "sort", "grep", "egrep", "fgrep", "sed", "awk", "base64", "cut", "nl", "rev", "tac", "od", "cmp",
+     "comm", "fold", "xxd", "hexdump", "paste"}
+)  # fmt: skip
 """Words that name a file and its fault without saying that they can't open it."""
+
+
+_TAKES_HELP = frozenset({"echo", "printf", "test", "[", "[[", "expr", "sh", "ash", "bash", "dash", "curl", "busybox"})
+"""Words that have no --help, or their own."""
 
 
 class AppletError(Exception):
@@ -33,18 +40,28 @@ class AppletError(Exception):
         self.status = status
 
 
+class UsageError(AppletError):
+    """A command line that an applet can't make sense of; the text is its usage."""
+
+
 def applet_main(applet: Applet, argv: tuple[str, ...]) -> Main:
     """Return an applet as a program."""
     name = argv[0].rsplit("/", 1)[-1]
 
     async def main(process: Process) -> int:
+        if argv[1:] == ("--help",) and name not in _TAKES_HELP:
+            await tell(process, f"Usage: {name} [OPTIONS] [ARGUMENTS]")
+            return 0
         try:
             return await applet(process, name, list(argv[1:]))
+        except UsageError as error:
+            await tell(process, f"Usage: {name} {error}")
+            return error.status
         except AppletError as error:
             await complain(process, name, str(error))
             return error.status
         except ProgramMissing as missing:
-            await complain(process, name, f"can't execute: {missing}")
+            await complain(process, name, f"can't execute '{process.argv[0]}': {missing.reason}")
             return missing.status
         except ValueError as error:
             await complain(process, name, f"invalid argument: {error}")
@@ -53,8 +70,8 @@ def applet_main(applet: Applet, argv: tuple[str, ...]) -> Main:
             process.killed_by = signals.SIGPIPE
             return 128 + signals.SIGPIPE
         except OSError as error:
-            subject = f"{error.filename}: " if error.filename else ""
-            await complain(process, name, f"{subject}{error.strerror}")
+            subject = error.filename or ("read error" if isinstance(error, IsADirectoryError) else "write error")
+            await complain(process, name, f"{subject}: {error.strerror}")
             return 1
 
     return main
@@ -62,8 +79,13 @@ def applet_main(applet: Applet, argv: tuple[str, ...]) -> Main:
 
 async def complain(process: Process, name: str, text: str) -> None:
     """Write a message to standard error."""
+    await tell(process, f"{name}: {text}")
+
+
+async def tell(process: Process, text: str) -> None:
+    """Write a line to standard error."""
     try:
-        await process.write(2, f"{name}: {text}\n".encode())
+        await process.write(2, f"{text}\n".encode(errors="surrogateescape"))
     except OSError:
         return
 
@@ -133,14 +155,17 @@ def _take(found: Options, letter: str, valued: str, value: str | None, waiting: 
 
 
 async def open_input(process: Process, name: str, path: str) -> OpenFile | None:
-    """Open a file to read, "-" is standard input; complain and return None when it can't be."""
+    """Open a file to read, "-" is standard input; complain (unless `name` is "") and return None when it can't be."""
     if path == "-":
+        if 0 not in process.fds:
+            await complain(process, name, "read error: Bad file descriptor")
         return process.fds.get(0)
     try:
         return await open_file(process, path, "r")
     except OSError as error:
         text = f"{path}: {error.strerror}" if name in _TERSE else f"can't open '{path}': {error.strerror}"
-        await complain(process, name, text)
+        if name:
+            await complain(process, name, text)
         return None
 
 
@@ -152,6 +177,7 @@ class Inputs:
     name: str
     paths: list[str]
     status: int = 0
+    is_silent: bool = False
 
     def files(self) -> InputFiles:
         """Return every input, opened when its turn comes."""
@@ -186,7 +212,7 @@ class InputFiles:
             self._open = None
         while self._waiting:
             path = self._waiting.pop(0)
-            file = await open_input(self._inputs.process, self._inputs.name, path)
+            file = await open_input(self._inputs.process, "" if self._inputs.is_silent else self._inputs.name, path)
             if file is not None:
                 self._open = None if path == "-" else file
                 return path, file

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from runtime.simulated import access
-from runtime.simulated.shell.applets.base import AppletError, complain, options
+from runtime.simulated.shell.applets.base import AppletError, UsageError, complain, options, tell
 from runtime.simulated.shell.applets.text import MEMORY_SPEED_BYTES
-from runtime.simulated.streams import ZeroFile
+from runtime.simulated.streams import RegularFile, ZeroFile
 from runtime.simulated.tree import File
 
 if TYPE_CHECKING:
@@ -30,28 +30,54 @@ def size(text: str) -> int:
     return int(match[1]) * _UNITS[match[2]]
 
 
+_NAMES = frozenset({"bs", "ibs", "obs", "count", "skip", "seek", "if", "of", "conv", "status", "iflag", "oflag"})
+_CONVERSIONS = frozenset({"notrunc", "sync", "noerror", "fsync", "swab"})
+
+
+def _settings(arguments: list[str]) -> dict[str, str]:
+    settings: dict[str, str] = {}
+    for word in arguments:
+        key, has_value, value = word.partition("=")
+        if not has_value or key not in _NAMES:
+            raise UsageError("[if=FILE] [of=FILE] [bs=N] [count=N] [skip=N] [seek=N] [conv=notrunc|noerror|sync|fsync]")
+        if key == "conv" and not set(value.split(",")) <= _CONVERSIONS:
+            raise AppletError(f"invalid argument '{value}' to 'conv'")
+        settings[key] = value
+    return settings
+
+
+async def _open(process: Process, path: str, mode: str) -> OpenFile:
+    try:
+        return await access.open_file(process, path, mode)
+    except OSError as error:
+        raise AppletError(f"can't open '{path}': {error.strerror}") from error
+
+
 async def dd(process: Process, name: str, arguments: list[str]) -> int:
     """Copy blocks. A block is held in memory; without end it runs on until it is killed."""
-    settings = dict(word.split("=", 1) for word in arguments if "=" in word)
+    settings = _settings(arguments)
     block = size(settings.get("bs") or settings.get("ibs") or str(_DEFAULT_BLOCK))
     count = size(settings["count"]) if "count" in settings else None
+    seek = size(settings.get("seek", "0")) * block
     await process.container.use_memory(process, block)
-    source = await access.open_file(process, settings["if"], "r") if "if" in settings else process.fds[0]
-    keeps = "notrunc" in settings.get("conv", "") or "seek" in settings
-    target = (
-        await access.open_file(process, settings["of"], "rw" if keeps else "w") if "of" in settings else process.fds[1]
-    )
+    source = await _open(process, settings["if"], "r") if "if" in settings else process.fds[0]
+    target = await _open(process, settings["of"], "rw") if "of" in settings else process.fds[1]
+    if isinstance(target, RegularFile) and "of" in settings:
+        if "notrunc" not in settings.get("conv", ""):
+            target.node.resize(seek)
+        target.position = seek
     if "skip" in settings:
-        await source.read(size(settings["skip"]) * block)
-    if "seek" in settings and hasattr(target, "position"):
-        target.position = size(settings["seek"]) * block
+        await _block(source, size(settings["skip"]) * block)
     try:
         whole, part = await _copy(process, source, target, block, count)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        await complain(process, name, f"error writing '{settings.get('of', 'standard output')}': {error.strerror}")
+        text = "error writing" if not isinstance(error, IsADirectoryError) else "error reading"
+        await complain(process, name, f"{text} '{settings.get('of', 'standard output')}': {error.strerror}")
         return 1
     if settings.get("status") != "none":
-        await process.write(2, f"{whole}+{part} records in\n{whole}+{part} records out\n".encode())
+        await tell(process, f"{whole}+{part} records in\n{whole}+{part} records out")
     return 0
 
 
@@ -87,8 +113,12 @@ async def _block(source: OpenFile, block: int) -> bytes:
 async def truncate(process: Process, name: str, arguments: list[str]) -> int:
     """Set the size of files."""
     taken = options(arguments, "c", "s")
-    wanted = size(taken.values.get("s", "0"))
+    if "s" not in taken.values or not taken.rest:
+        raise UsageError("[-c] -s SIZE FILE...")
+    wanted = size(taken.values["s"])
     for path in taken.rest:
+        if access.get(process, path) is None and taken.has("c"):
+            continue
         (await access.open_file(process, path, "a")).release()
         node = access.get(process, path)
         if isinstance(node, File):
@@ -99,4 +129,6 @@ async def truncate(process: Process, name: str, arguments: list[str]) -> int:
 async def fallocate(process: Process, name: str, arguments: list[str]) -> int:
     """Make a file of a size."""
     taken = options(arguments, "", "lo")
-    return await truncate(process, name, ["-s", taken.values.get("l", "0"), *taken.rest])
+    if "l" not in taken.values or len(taken.rest) != 1:
+        raise UsageError("[-o OFS] -l LEN FILE")
+    return await truncate(process, name, ["-s", taken.values["l"], *taken.rest])

@@ -1,4 +1,4 @@
-"""ls, find, du, df."""
+"""ls, du, df."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from attrs import define
-
 from runtime.simulated import access
-from runtime.simulated.shell import patterns
-from runtime.simulated.shell.applets.base import AppletError, complain, options, put
-from runtime.simulated.shell.applets.files import kind_letter, mode_text
+from runtime.simulated.shell.applets.base import complain, options, put, whole_number
+from runtime.simulated.shell.applets.modes import kind_letter, mode_text
 from runtime.simulated.tree import Directory, File, Symlink, plain, size_of
 
 if TYPE_CHECKING:
@@ -19,15 +16,23 @@ if TYPE_CHECKING:
     from runtime.simulated.shell.applets.base import Options
     from runtime.simulated.tree import Entry
 
+_FLAGS = "1aAlhdRtrFSinpgLkcsxCHXvuQe"
+_BLOCK = 4096
+_STEP = 1024
+_DISK = 10485760
+"""Kibibytes of every simulated disk."""
+_SOON, _HALF_A_YEAR = 15 * 60, 365 * 86400 / 2
+"""Times further off are shown with their year instead of the hour."""
+
 
 async def ls(process: Process, name: str, arguments: list[str]) -> int:
     """List files and directories, in the order of their names or, with -t, newest first."""
-    taken = options(arguments, "1aAlhdRtrFSinpgoLkcsx", "I", {"color": "F", "full-time": "l"})
+    taken = options(arguments, _FLAGS, "Iw", {"color": "1", "full-time": "l", "group-directories-first": "g"})
     status = 0
     files: list[tuple[str, Entry]] = []
-    directories: list[tuple[str, Directory]] = []
+    directories: list[tuple[str, Entry]] = []
     for path in taken.rest or ["."]:
-        node = access.get(process, path, follow=not taken.has("l", "d"))
+        node = access.get(process, path, follow=not taken.has("l", "d", "F") or path.endswith("/") or taken.has("L"))
         if node is None:
             await complain(process, name, f"{path}: No such file or directory")
             status = 1
@@ -36,11 +41,11 @@ async def ls(process: Process, name: str, arguments: list[str]) -> int:
         else:
             files.append((path, node))
     await _print(process, _sorted(files, taken), taken)
-    has_titles = len(directories) + len(files) > 1 or taken.has("R")
-    for place, (path, directory) in enumerate(directories):
+    has_titles = len(taken.rest) > 1 or taken.has("R")
+    for place, (path, directory) in enumerate(_sorted(directories, taken)):
         if has_titles:
             await put(process, f"{chr(10) if place or files else ''}{path}:\n")
-        if not access.may(process, directory, access.READ):
+        if not isinstance(directory, Directory) or not access.may(process, directory, access.READ):
             await complain(process, name, f"can't open '{path}': Permission denied")
             status = 1
             continue
@@ -50,11 +55,8 @@ async def ls(process: Process, name: str, arguments: list[str]) -> int:
 
 async def _list_directory(process: Process, path: str, directory: Directory, taken: Options) -> None:
     entries = _entries(directory, taken)
-    if taken.has("l"):
-        await put(
-            process,
-            f"total {sum(math.ceil(size_of(node) / 4096) * 4 for _, node in entries if isinstance(node, File))}\n",
-        )
+    if _is_long(taken) or taken.has("s"):
+        await put(process, f"total {sum(_blocks(node) for _, node in entries)}\n")
     await _print(process, _sorted(entries, taken), taken)
     if taken.has("R"):
         for name, node in _sorted(entries, taken):
@@ -84,131 +86,126 @@ def _sorted(entries: list[tuple[str, Entry]], taken: Options) -> list[tuple[str,
 
 
 async def _print(process: Process, entries: list[tuple[str, Entry]], taken: Options) -> None:
+    now = process.container.tree.now()
     for name, node in entries:
-        mark = _mark(node, taken)
-        await put(process, (_long(name, node) if taken.has("l") else name) + mark + "\n")
+        shown = f'"{name}"' if taken.has("Q") else name
+        front = ("      1 " if taken.has("i") else "") + (f"{_blocks(node):6} " if taken.has("s") else "")
+        await put(
+            process, front + (_long(shown, node, taken, now) if _is_long(taken) else shown) + _mark(node, taken) + "\n"
+        )
+
+
+def _is_long(taken: Options) -> bool:
+    return taken.has("l", "n", "g", "e")
 
 
 def _mark(node: Entry, taken: Options) -> str:
     """Return what -F and -p put behind a name."""
     if isinstance(node, Directory):
         return "/" if taken.has("F", "p") else ""
-    return "*" if taken.has("F") and isinstance(node, File) and node.mode & 0o111 else ""
+    if not taken.has("F"):
+        return ""
+    if isinstance(node, File):
+        return "*" if node.mode & 0o111 else ""
+    return {"l": "@", "p": "|"}.get(kind_letter(node), "")
 
 
-def _long(name: str, node: Entry) -> str:
-    owner = "root" if node.uid == 0 else str(node.uid)
-    group = "root" if node.gid == 0 else str(node.gid)
-    at = datetime.fromtimestamp(node.mtime, UTC).strftime("%b %e %H:%M")
+def _long(name: str, node: Entry, taken: Options, now: float) -> str:
+    owner = f"{account(node.uid, taken):8} " if not taken.has("g") else ""
+    links = (
+        2 + sum(isinstance(plain(child), Directory) for child in node.children.values())
+        if isinstance(node, Directory)
+        else 1
+    )
+    size = f"{human(size_of(node), 1):>7}" if taken.has("h") else f"{size_of(node):9}"
+    is_near = -_SOON < now - node.mtime < _HALF_A_YEAR
+    at = datetime.fromtimestamp(node.mtime, UTC).strftime("%b %e %H:%M" if is_near else "%b %e  %Y")
     arrow = f" -> {node.target}" if isinstance(node, Symlink) else ""
-    return f"{mode_text(node)}    1 {owner:8} {group:8} {size_of(node):9} {at} {name}{arrow}"
+    return f"{mode_text(node)} {links:4} {owner}{account(node.gid, taken):8} {size} {at} {name}{arrow}"
 
 
-async def find(process: Process, name: str, arguments: list[str]) -> int:
-    """Walk trees and print what fits: -name, -type, -maxdepth, -mindepth, -delete, -not, -print0, -path."""
-    roots: list[str] = []
-    words = list(arguments)
-    while words and not words[0].startswith(("-", "!", "(")):
-        roots.append(words.pop(0))
-    search = _Search.read(words)
-    status = 0
-    for root in roots or ["."]:
-        node = access.get(process, root, follow=False)
-        if node is None:
-            await complain(process, name, f"{root}: No such file or directory")
-            status = 1
-            continue
-        await search.visit(process, root, node, 0)
-    return status
+def account(number: int, taken: Options) -> str:
+    """Return the name of the user or group 0, else the number."""
+    return "root" if number == 0 and not taken.has("n") else str(number)
 
 
-@define
-class _Search:
-    tests: list[tuple[str, str, bool]]
-    deepest: float = math.inf
-    shallowest: int = 0
-    deletes: bool = False
-    end: str = "\n"
-
-    @classmethod
-    def read(cls, words: list[str]) -> _Search:
-        search = cls([])
-        is_negated = False
-        while words:
-            word = words.pop(0)
-            if word in {"!", "-not"}:
-                is_negated = True
-                continue
-            if word in {"-name", "-type", "-path", "-iname"}:
-                search.tests.append((word, words.pop(0), is_negated))
-            elif word == "-maxdepth":
-                search.deepest = int(words.pop(0))
-            elif word == "-mindepth":
-                search.shallowest = int(words.pop(0))
-            elif word == "-delete":
-                search.deletes = True
-            elif word == "-print0":
-                search.end = "\0"
-            elif word not in {"-print", "-a", "-depth", "-xdev"}:
-                raise AppletError(f"unrecognized: {word}")
-            is_negated = False
-        return search
-
-    async def visit(self, process: Process, path: str, node: Entry, depth: int) -> None:
-        process.step()
-        fits = depth >= self.shallowest and all(self.passes(test, path, node) for test in self.tests)
-        if fits and not self.deletes:
-            await put(process, path + self.end)
-        if isinstance(node, Directory) and depth < self.deepest:
-            for name in sorted(node.children):
-                child = plain(node.children[name])
-                if child is not None:
-                    await self.visit(process, f"{path.rstrip('/')}/{name}", child, depth + 1)
-        if fits and self.deletes and path not in {".", "/"}:
-            access.remove(process, path)
-
-    def passes(self, test: tuple[str, str, bool], path: str, node: Entry) -> bool:
-        kind, value, is_negated = test
-        name = path.rstrip("/").rsplit("/", 1)[-1]
-        match kind:
-            case "-name":
-                result = patterns.matches(value, name)
-            case "-iname":
-                result = patterns.matches(value.lower(), name.lower())
-            case "-path":
-                result = patterns.matches(value, path)
-            case _:
-                result = {"-": "f"}.get(kind_letter(node), kind_letter(node)) == value
-        return result != is_negated
+def _blocks(node: Entry) -> int:
+    """Return the kibibytes that a file takes on a disk of 4 KiB blocks."""
+    return math.ceil(size_of(node) / _BLOCK) * 4 if isinstance(node, File | Directory) else 0
 
 
-def total_bytes(process: Process, node: Entry) -> int:
-    """Return the bytes of a file, or of all files below a directory."""
-    if isinstance(node, Directory):
-        return sum(len(each.data) for _, each in process.container.tree.walk(node) if isinstance(each, File))
-    return len(node.data) if isinstance(node, File) else 0
+def human(size: int, unit: int) -> str:
+    """Return a size like 575.1K, `size` in units of that many bytes."""
+    value = float(size * unit)
+    for letter in ("", *"KMGT"):
+        if value < _STEP:
+            return f"{value:.0f}" if not letter else f"{value:.1f}{letter}"
+        value /= _STEP
+    return f"{value:.1f}P"
 
 
 async def du(process: Process, name: str, arguments: list[str]) -> int:
-    """Print sizes in kibibytes: of each argument as a whole."""
-    taken = options(arguments, "askhmxcb", "d")
-    status = 0
+    """Print what trees take on the disk, in kibibytes: every directory, with -a every file, with -s the sum alone."""
+    taken = options(arguments, "askhmxcbLHl", "d")
+    deepest = 0 if taken.has("s") else whole_number(taken.values.get("d", "1000000"))
+    status = total = 0
     for path in taken.rest or ["."]:
-        node = access.get(process, path)
+        node = access.get(process, path, follow=False)
         if node is None:
             await complain(process, name, f"{path}: No such file or directory")
             status = 1
             continue
-        size = total_bytes(process, node)
-        await put(
-            process, f"{size if taken.has('b') else math.ceil(size / (1 << 20 if taken.has('m') else 1024))}\t{path}\n"
-        )
+        total += await _usage(process, path, node, taken, deepest)
+    if taken.has("c"):
+        await put(process, f"{_kibibytes(total, taken)}\ttotal\n")
     return status
 
 
+async def _usage(process: Process, path: str, node: Entry, taken: Options, deepest: int, depth: int = 0) -> int:
+    total = size_of(node) if taken.has("b") else _blocks(node)
+    if isinstance(node, Directory):
+        for name in sorted(node.children):
+            child = plain(node.children[name])
+            if child is not None:
+                total += await _usage(process, f"{path.rstrip('/')}/{name}", child, taken, deepest, depth + 1)
+    if depth == 0 or (depth <= deepest and (isinstance(node, Directory) or taken.has("a"))):
+        await put(process, f"{_kibibytes(total, taken)}\t{path}\n")
+    return total
+
+
+def _kibibytes(total: int, taken: Options) -> str:
+    if taken.has("h") and not taken.has("b"):
+        return human(total, 1024)
+    return str(math.ceil(total / 1024)) if taken.has("m") else str(total)
+
+
 async def df(process: Process, name: str, arguments: list[str]) -> int:
-    """Print the root and the mounted volumes."""
-    await put(process, "Filesystem           1K-blocks      Used Available Use% Mounted on\n")
-    for path in ["/", *(mount.container_path for mount in process.container.config.mounts)]:
-        await put(process, f"{'overlay' if path == '/' else 'volume':20} {10485760:9} {0:9} {10485760:9}   0% {path}\n")
-    return 0
+    """Print the root and the mounted volumes, or those that hold some paths."""
+    taken = options(arguments, "khmPaTi", "tB")
+    mounts = sorted({"/", *(mount.container_path for mount in process.container.config.mounts)})
+    status = 0
+    shown = mounts
+    if taken.rest:
+        shown = []
+        for path in taken.rest:
+            if access.get(process, path) is None:
+                await complain(process, name, f"{path}: can't find mount point")
+                status = 1
+                continue
+            whole = access.find(process, path).path
+            shown.append(max((each for each in mounts if f"{whole}/".startswith(f"{each.rstrip('/')}/")), key=len))
+    unit = (
+        "Size"
+        if taken.has("h")
+        else "1M-blocks"
+        if taken.has("m")
+        else "1024-blocks"
+        if taken.has("P")
+        else "1K-blocks"
+    )
+    use = "Capacity" if taken.has("P") else "Use%"
+    await put(process, f"Filesystem           {unit:>9}      Used Available {use} Mounted on\n")
+    size = human(_DISK, 1024) if taken.has("h") else str(_DISK // (1024 if taken.has("m") else 1))
+    for path in shown:
+        await put(process, f"{'overlay' if path == '/' else 'volume':20} {size:>9} {0:9} {size:>9}   0% {path}\n")
+    return status

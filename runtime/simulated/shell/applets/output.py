@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING
 
-from runtime.simulated.shell.applets.base import AppletError, complain, put
+from runtime.simulated.shell.applets.base import AppletError, UsageError, complain, put
+from runtime.simulated.shell.escapes import ESCAPE, unescape
 
 if TYPE_CHECKING:
     from runtime.simulated.process import Process
 
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "e": "\x1b"}
-_ESCAPE = re.compile(r"\\(?:([ntrabfve\\])|x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(c))")
 _ECHO_ESCAPE = re.compile(r"\\(?:([ntrabfve\\])|x([0-9a-fA-F]{1,2})|0([0-7]{0,3})|(c))")
 _B_ESCAPE = re.compile(r"\\(?:([ntrabfve\\])|x([0-9a-fA-F]{1,2})|0?([0-7]{1,3})|(c))")
+_LENGTH = re.compile(r"(?<=%)[hlLjzt]+")
 _DIRECTIVE = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+)?)?[hlLjzt]*([diouxXcsbeEfFgGaA%])")
-
-
-def unescape(text: str, escape: re.Pattern[str] = _ESCAPE) -> tuple[str, bool]:
-    r"""Return a text with its escapes replaced, and whether \c cut it off."""
-    cut = False
-    parts: list[str] = []
-    at = 0
-    for match in escape.finditer(text):
-        if match.start() < at:
-            continue
-        parts.append(text[at : match.start()])
-        at = match.end()
-        if match[4]:
-            cut = True
-            at = len(text)
-            break
-        if match[1]:
-            parts.append(_ESCAPES[match[1]])
-        else:
-            code = int(match[2], 16) if match[2] else int(match[3] or "0", 8) & 255
-            parts.append(bytes([code]).decode(errors="surrogateescape"))
-    parts.append(text[at:])
-    return "".join(parts), cut
 
 
 async def echo(process: Process, name: str, arguments: list[str]) -> int:
@@ -60,7 +36,7 @@ async def printf(process: Process, name: str, arguments: list[str]) -> int:
     """Print by a format, again as long as there are arguments."""
     words = arguments[1:] if arguments[:1] == ["--"] else arguments
     if not words:
-        raise AppletError("usage: printf FORMAT [ARG]...", 2)
+        raise AppletError("usage: printf FORMAT [ARGUMENT...]", 2)
     text, faults = _Printf(list(words[1:])).run(words[0])
     await put(process, text)
     for fault in faults:
@@ -89,12 +65,12 @@ class _Printf:
             if form[at] == "%":
                 match = _DIRECTIVE.match(form, at)
                 if match is None:
-                    self.faults.append(f"{form[at:]}: invalid format")
+                    self.faults.append(f"{_LENGTH.sub('', form[at:], count=1)}: invalid format")
                     self.is_cut = True
                     return output
                 output += self.directive(match)
                 at = match.end()
-            elif form[at] == "\\" and (match := _ESCAPE.match(form, at)):
+            elif form[at] == "\\" and (match := ESCAPE.match(form, at)):
                 text, self.is_cut = unescape(match[0])
                 output += text
                 at = match.end()
@@ -166,7 +142,7 @@ async def yes(process: Process, name: str, arguments: list[str]) -> int:
 async def seq(process: Process, name: str, arguments: list[str]) -> int:
     """Print numbers: `seq [-w] [-s separator] [first [step]] last`."""
     words, separator, pads = list(arguments), "\n", False
-    while words and words[0].startswith("-") and words[0] != "-":
+    while words and len(words[0]) > 1 and words[0].startswith("-"):
         word = words.pop(0)
         if word[1] not in "ws":
             raise AppletError(f"invalid option -- '{word[1]}'")
@@ -175,25 +151,30 @@ async def seq(process: Process, name: str, arguments: list[str]) -> int:
         else:
             separator = word[2:] or words.pop(0)
     if not 1 <= len(words) <= 3:
-        raise AppletError("usage: seq [-w] [-s SEP] [FIRST [INC]] LAST")
+        raise UsageError("[-w] [-s SEP] [FIRST [INC]] LAST")
     numbers = [_seq_number(word) for word in words]
     first = numbers[0] if len(numbers) > 1 else 1.0
     step = numbers[1] if len(numbers) > 2 else 1.0
     digits = max(len(word.partition(".")[2]) for word in words)
-    count = math.floor((numbers[-1] - first) / step + 1e-9) + 1 if step else 0
-    if count > 10_000_000:
-        raise AppletError("too many numbers for a simulation")
-    texts = [f"{first + step * number:.{digits}f}" for number in range(max(0, count))]
-    if pads:
-        width = max((len(text) for text in texts), default=0)
-        texts = [text.zfill(width) for text in texts]
-    if texts:
-        await put(process, separator.join(texts) + "\n")
+    width = max(len(f"{number:.{digits}f}") for number in (first, numbers[-1])) if pads else 0
+    number, begin = 0, ""
+    while _is_within(first + step * number, step, numbers[-1]):
+        process.step()
+        await put(process, begin + f"{first + step * number:.{digits}f}".zfill(width))
+        number, begin = number + 1, separator
+    if number:
+        await put(process, "\n")
     return 0
+
+
+def _is_within(value: float, step: float, last: float) -> bool:
+    """Tell whether a number is not beyond the last one; steps of 0 never are."""
+    slack = abs(step) * 1e-9
+    return value <= last + slack if step >= 0 else value >= last - slack
 
 
 def _seq_number(word: str) -> float:
     try:
         return float(word)
     except ValueError:
-        raise AppletError(f"invalid number '{word}'") from None
+        raise UsageError("[-w] [-s SEP] [FIRST [INC]] LAST") from None

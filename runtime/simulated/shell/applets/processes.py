@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 import trio
 
 from runtime.simulated import signals
-from runtime.simulated.shell.applets.base import AppletError, complain, options, put
-from runtime.simulated.shell.launch import resolve_child
+from runtime.simulated.process import Disposition
+from runtime.simulated.shell.applets.base import AppletError, UsageError, complain, options, put, tell, whole_number
+from runtime.simulated.shell.launch import ProgramMissing, drop, resolve_child
 
 if TYPE_CHECKING:
-    from runtime.simulated.process import Process
+    from runtime.simulated.process import Main, Process
+    from runtime.simulated.shell.applets.base import Options
 
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+|inf(?:inity)?)([smhd]?)")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-_USAGE_STATUS = 1
 
 
 def duration(text: str) -> float:
@@ -31,7 +32,7 @@ def duration(text: str) -> float:
 async def sleep(process: Process, name: str, arguments: list[str]) -> int:
     """Let time pass."""
     if not arguments:
-        raise AppletError("missing operand", _USAGE_STATUS)
+        raise UsageError("[N]...")
     seconds = sum(duration(each) for each in arguments)
     if seconds == math.inf:
         await trio.sleep_forever()
@@ -41,7 +42,9 @@ async def sleep(process: Process, name: str, arguments: list[str]) -> int:
 
 async def usleep(process: Process, name: str, arguments: list[str]) -> int:
     """Let microseconds pass."""
-    await process.sleep(int(arguments[0]) / 1e6 if arguments else 0)
+    if not arguments:
+        raise UsageError("N")
+    await process.sleep(whole_number(arguments[0]) / 1e6)
     return 0
 
 
@@ -63,12 +66,9 @@ async def kill(process: Process, name: str, arguments: list[str]) -> int:
     number = signals.SIGTERM
     if words and words[0].startswith("-") and words[0] != "--":
         text = words.pop(0)[1:]
-        if text in {"s", "n"} and words:
+        if text == "s" and words:
             text = words.pop(0)
-        try:
-            number = signals.signal_number(text)
-        except ValueError:
-            raise AppletError(f"bad signal name '{text}'") from None
+        number = number_of_signal(text, "bad signal name")
     words = words[1:] if words[:1] == ["--"] else words
     if not words:
         raise AppletError("you need to specify whom to kill")
@@ -78,6 +78,14 @@ async def kill(process: Process, name: str, arguments: list[str]) -> int:
             status = 1
     await _die_now(process)
     return status
+
+
+def number_of_signal(text: str, fault: str = "unknown signal") -> int:
+    """Return the number of a signal; AppletError."""
+    try:
+        return signals.signal_number(text)
+    except ValueError:
+        raise AppletError(f"{fault} '{text}'") from None
 
 
 async def _kill_one(process: Process, name: str, word: str, number: int) -> bool:
@@ -111,7 +119,7 @@ async def _list_signals(process: Process, words: list[str]) -> int:
         if word.isdecimal():
             await put(process, f"{signals.signal_name(int(word) & 127).removeprefix('SIG')}\n")
         else:
-            await put(process, f"{signals.signal_number(word)}\n")
+            await put(process, f"{number_of_signal(word)}\n")
     return 0
 
 
@@ -141,22 +149,35 @@ async def pidof(process: Process, name: str, arguments: list[str]) -> int:
 
 async def pgrep(process: Process, name: str, arguments: list[str]) -> int:
     """Print the ids of the processes whose name fits a pattern."""
-    taken = options(arguments, "flxvno")
-    found = _named(process, taken.rest[0] if taken.rest else "", is_full=taken.has("f"), is_exact=taken.has("x"))
+    taken = options(arguments, "flxvnoa", "Psd")
+    found = _searched(process, taken)
     for each in found:
-        await put(process, f"{each.pid}{' ' + ' '.join(each.argv) if taken.has('l') else ''}\n")
+        await put(process, f"{each.pid}{' ' + ' '.join(each.argv) if taken.has('l', 'a') else ''}\n")
     return int(not found)
+
+
+def _searched(process: Process, taken: Options) -> list[Process]:
+    """Return the processes that pgrep or pkill means; UsageError."""
+    if len(taken.rest) != 1:
+        raise UsageError("[-flnovx] [-s SID] [-P PPID] [PATTERN]")
+    found = _named(process, taken.rest[0], is_full=taken.has("f"), is_exact=taken.has("x"))
+    return found[-1:] if taken.has("n") else found[:1] if taken.has("o") else found
+
+
+def _take_signal(words: list[str], letters: str) -> int:
+    """Take a signal like -9 or -TERM out of the arguments; AppletError."""
+    for word in words:
+        if word.startswith("-") and len(word) > 1 and not set(word[1:]) <= set(letters):
+            words.remove(word)
+            return number_of_signal(word[1:], "bad signal name")
+    return signals.SIGTERM
 
 
 async def pkill(process: Process, name: str, arguments: list[str]) -> int:
     """Send a signal to the processes whose name fits a pattern."""
-    words, number = list(arguments), signals.SIGTERM
-    for word in arguments:
-        if word.startswith("-") and word not in {"-f", "-x"}:
-            number = signals.signal_number(word[1:])
-            words.remove(word)
-    taken = options(words, "fx")
-    found = _named(process, taken.rest[0] if taken.rest else "", is_full=taken.has("f"), is_exact=taken.has("x"))
+    words = list(arguments)
+    number = _take_signal(words, "fxnov")
+    found = _searched(process, options(words, "fxnov"))
     for each in found:
         each.send(number)
     await _die_now(process)
@@ -165,96 +186,164 @@ async def pkill(process: Process, name: str, arguments: list[str]) -> int:
 
 async def killall(process: Process, name: str, arguments: list[str]) -> int:
     """Send a signal to the processes with a name."""
-    number, status = signals.SIGTERM, 0
-    for word in arguments:
-        if word.startswith("-"):
-            number = signals.signal_number(word[1:]) if word != "-q" else number
-            continue
+    if arguments[:1] == ["-l"]:
+        return await _list_signals(process, arguments[1:])
+    words = list(arguments)
+    is_quiet = "-q" in words
+    words = [word for word in words if word != "-q"]
+    number, status = _take_signal(words, ""), 0
+    if not words:
+        raise AppletError("you need to specify whom to kill")
+    for word in words:
         found = _named(process, re.escape(word), is_full=False, is_exact=True)
         for each in found:
             each.send(number)
         if not found:
-            await complain(process, name, f"{word}: no process killed")
             status = 1
+            if not is_quiet:
+                await complain(process, name, f"{word}: no process killed")
     await _die_now(process)
     return status
 
 
 async def ps(process: Process, name: str, arguments: list[str]) -> int:
     """List the processes of the container, or of the pod that shares them."""
-    taken = options(
-        [word for word in arguments if word.startswith("-") or "," in word or word in _COLUMNS], "aefTwA", "o"
-    )
-    columns = taken.values.get("o", "pid,user,time,args").split(",")
-    rows = [[_COLUMNS.get(column, column.upper()) for column in columns]]
+    wanted = [
+        word
+        for place, word in enumerate(arguments)
+        if word == "-o" or arguments[place - 1 : place] == ["-o"] or word.startswith("-o")
+    ]
+    taken = options(wanted, "", "o")
+    named = [each.partition("=") for text in taken.lists.get("o", ["pid,user,time,args"]) for each in text.split(",")]
+    titles = [title if is_titled else _COLUMNS.get(column, ("", 0))[0] for column, is_titled, title in named]
+    columns = [column for column, _, _ in named]
+    for column in columns:
+        if column not in _COLUMNS:
+            raise AppletError(f"bad -o argument '{column}', supported arguments: {','.join(_COLUMNS)}")
     pids = process.container.pids
-    if pids.is_shared:
-        rows.append([_cell(column, 1, 0, ("/pause",)) for column in columns])
+    rows = [[_cell(column, 1, 0, ("/pause",)) for column in columns]] if pids.is_shared else []
     running = sorted(pids.processes.values(), key=lambda other: other.pid)
     rows += [[_cell(column, each.pid, each.parent_pid, each.argv) for column in columns] for each in running]
-    widths = {"pid": 5, "ppid": 5, "user": 8, "time": 5, "stat": 4, "comm": 16}
+    if any(titles):
+        await _row(
+            process, columns, [title.ljust(_COLUMNS[column][1]) for column, title in zip(columns, titles, strict=True)]
+        )
     for row in rows:
-        cells = [
-            cell
-            if place == len(row) - 1
-            else cell.rjust(widths.get(column, 8))
-            if "pid" in column
-            else cell.ljust(widths.get(column, 8))
-            for place, (cell, column) in enumerate(zip(row, columns, strict=True))
-        ]
-        await put(process, " ".join(cells) + "\n")
+        await _row(process, columns, row)
     return 0
 
 
+async def _row(process: Process, columns: list[str], cells: list[str]) -> None:
+    texts = [
+        cell.rjust(_COLUMNS[column][1]) if column in {"pid", "ppid", "time"} else cell.ljust(_COLUMNS[column][1])
+        for column, cell in zip(columns, cells, strict=True)
+    ]
+    await put(process, " ".join(texts).rstrip() + "\n")
+
+
 _COLUMNS = {
-    "pid": "PID", "user": "USER", "time": "TIME", "args": "COMMAND", "comm": "COMMAND", "ppid": "PPID", "stat": "STAT",
+    "pid": ("PID", 5), "user": ("USER", 8), "time": ("TIME", 5), "args": ("COMMAND", 0), "comm": ("COMMAND", 16),
+    "ppid": ("PPID", 5), "stat": ("STAT", 4), "group": ("GROUP", 8), "pgid": ("PGID", 5), "nice": ("NI", 5),
+    "tty": ("TT", 6), "vsz": ("VSZ", 4), "rss": ("RSS", 4), "sid": ("SID", 5), "etime": ("ELAPSED", 7),
 }  # fmt: skip
 
 
 def _cell(column: str, pid: int, parent: int, argv: tuple[str, ...]) -> str:
     values = {
-        "pid": str(pid), "ppid": str(parent), "user": "root", "time": "0:00", "stat": "S",
-        "args": " ".join(argv), "comm": argv[0].rsplit("/", 1)[-1][:15],
+        "pid": str(pid), "ppid": str(parent), "user": "root", "group": "root", "time": "0:00", "stat": "S",
+        "args": " ".join(argv), "comm": argv[0].rsplit("/", 1)[-1][:15], "pgid": str(pid), "sid": str(pid),
+        "tty": "?", "nice": "0", "vsz": "0", "rss": "0", "etime": "0:00",
     }  # fmt: skip
-    return values.get(column, "-")
+    return values[column]
 
 
 async def timeout(process: Process, name: str, arguments: list[str]) -> int:
-    """Run a command, and signal it when it takes too long: `timeout [-s signal] [-k seconds] seconds command`."""
+    """Become a command, with somebody who signals it when it takes too long: `timeout [-s SIG] [-k SECS] SECS PROG`."""
     words, number, patience = list(arguments), signals.SIGTERM, math.inf
     while words and words[0].startswith("-"):
         flag = words.pop(0)
+        if flag == "--":
+            break
         value = flag[2:] or (words.pop(0) if words else "")
         if flag.startswith("-s"):
-            number = signals.signal_number(value)
+            number = number_of_signal(value)
         elif flag.startswith("-k"):
             patience = duration(value)
         else:
             raise AppletError(f"invalid option -- '{flag[1:2]}'")
     if len(words) < 2:
-        raise AppletError("usage: timeout [-s SIG] [-k SECS] SECS PROG ARGS")
-    argv = tuple(words[1:])
-    child = process.child(argv, process.env)
-    process.container.spawn(child, resolve_child(child, argv))
-    return await _limit(process, child, duration(words[0]), number, patience)
+        raise UsageError("[-s SIG] [-k KILL_SECS] SECS PROG ARGS")
+    seconds, argv = duration(words[0]), tuple(words[1:])
+    watcher = process.child(process.argv, process.env)
+    process.argv = argv
+    try:
+        main = process.container.commands.resolve(process, argv)
+    except ProgramMissing:
+        drop(watcher)
+        raise
+    process.container.spawn(watcher, _watch(process, seconds, number, patience))
+    try:
+        return await main(process)
+    finally:
+        watcher.die(signals.SIGKILL)
 
 
-async def _limit(process: Process, child: Process, seconds: float, number: int, patience: float) -> int:
-    with trio.move_on_after(seconds):
-        return await process.wait_exit(child)
-    child.send(number)
-    with trio.move_on_after(patience):
-        return await process.wait_exit(child)
-    child.send(signals.SIGKILL)
-    return await process.wait_exit(child)
+def _watch(process: Process, seconds: float, number: int, patience: float) -> Main:
+    async def main(watcher: Process) -> int:
+        await watcher.sleep(seconds)
+        process.send(number)
+        if patience < math.inf:
+            await watcher.sleep(patience)
+            process.send(signals.SIGKILL)
+        return 0
+
+    return main
+
+
+async def _become(process: Process, argv: tuple[str, ...], fault: str) -> int:
+    """Become another program, or say why not in the words of the one that wanted to."""
+    try:
+        main = process.container.commands.resolve(process, argv)
+    except ProgramMissing as missing:
+        await tell(process, f"{fault}: {missing.reason}")
+        return missing.status
+    process.argv = argv
+    return await main(process)
+
+
+async def nice(process: Process, name: str, arguments: list[str]) -> int:
+    """Run a command; no process waits for another here, so the priority changes nothing."""
+    words = list(arguments)
+    if words[:1] and re.fullmatch(r"-n.*|-\d+", words[0]):
+        text = words.pop(0)[1:].removeprefix("n") or (words.pop(0) if words else "")
+        if not re.fullmatch(r"[-+]?\d+", text):
+            raise AppletError(f"invalid number '{text}'")
+    if not words:
+        await put(process, "0\n")
+        return 0
+    return await _become(process, tuple(words), f"nice: can't execute '{words[0]}'")
 
 
 async def run_given(process: Process, name: str, arguments: list[str]) -> int:
-    """Run the command that is given: nohup, setsid, nice, time, exec-like words."""
-    words = [word for place, word in enumerate(arguments) if not (place == 0 and word.startswith("-"))]
+    """Run the command that is given: nohup, setsid, ionice."""
+    words = list(arguments)
+    while words and words[0].startswith("-"):
+        words.pop(0)
     if not words:
-        raise AppletError("no command given")
-    argv = tuple(words)
-    main = process.container.commands.resolve(process, argv)
-    process.argv = argv
-    return await main(process)
+        raise UsageError("PROG ARGS")
+    if name == "nohup":
+        process.catch(signals.SIGHUP, Disposition.IGNORE)
+    return await _become(process, tuple(words), f"{name}: can't execute '{words[0]}'")
+
+
+async def time(process: Process, name: str, arguments: list[str]) -> int:
+    """Run a command and say how long it took."""
+    words = [word for place, word in enumerate(arguments) if not (place == 0 and word in {"-p", "-v"})]
+    if not words:
+        raise UsageError("[-vpa] [-o FILE] PROG ARGS")
+    argv, started = tuple(words), trio.current_time()
+    child = process.child(argv, process.env)
+    code = await child.run(resolve_child(child, argv))
+    minutes, seconds = divmod(trio.current_time() - started, 60)
+    await tell(process, f"real\t{minutes:.0f}m {seconds:.2f}s\nuser\t0m 0.00s\nsys\t0m 0.00s")
+    return code

@@ -29,9 +29,9 @@ def extended(pattern: str, *, ignores_case: bool = False) -> re.Pattern[str]:
 
 def _compile(translated: str, pattern: str, *, ignores_case: bool) -> re.Pattern[str]:
     try:
-        return re.compile(translated, re.IGNORECASE if ignores_case else re.NOFLAG)
+        return re.compile(translated, re.DOTALL | (re.IGNORECASE if ignores_case else re.NOFLAG))
     except re.error as error:
-        raise AppletError(f"bad regex '{pattern}': {error}", 2) from error
+        raise AppletError(f"bad regex '{pattern}'", 2) from error
 
 
 def _translate(pattern: str, *, is_basic: bool) -> str:
@@ -47,7 +47,11 @@ def _translate(pattern: str, *, is_basic: bool) -> str:
             parts.append(_escaped(pattern[at + 1], is_basic=is_basic))
             at += 2
             continue
-        parts.append(_plain(char, parts, is_basic=is_basic))
+        if char == "$":
+            is_anchor = not is_basic or at + 1 == len(pattern) or pattern.startswith((r"\)", r"\|"), at + 1)
+            parts.append(r"\Z" if is_anchor else r"\$")
+        else:
+            parts.append(_plain(char, parts, is_basic=is_basic))
         at += 1
     return "".join(parts)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import trio
 
 from runtime.simulated import access
-from runtime.simulated.shell.applets.base import AppletError, complain, options, put
+from runtime.simulated.shell.applets.base import AppletError, UsageError, complain, options, put, tell
+from runtime.simulated.shell.applets.modes import account_number
+from runtime.simulated.shell.launch import NOT_FOUND
+from runtime.simulated.tree import File
 
 if TYPE_CHECKING:
     from runtime.simulated.process import Process
@@ -18,24 +19,27 @@ if TYPE_CHECKING:
 async def env(process: Process, name: str, arguments: list[str]) -> int:
     """Print the environment, or run a command in a changed one."""
     words, variables = list(arguments), dict(process.env)
-    while words:
-        if words[0] in {"-i", "-"}:
-            variables.clear()
-            words.pop(0)
-        elif words[0] == "-u" and len(words) > 1:
-            variables.pop(words[1], None)
-            del words[:2]
-        elif "=" in words[0]:
-            key, _, value = words.pop(0).partition("=")
-            variables[key] = value
-        else:
+    end = "\n"
+    while words and words[0].startswith("-"):
+        word = words.pop(0)
+        if word == "--":
             break
+        if word in {"-i", "-"}:
+            variables.clear()
+        elif word.startswith("-u"):
+            variables.pop(word[2:] or (words.pop(0) if words else ""), None)
+        elif word == "-0":
+            end = "\0"
+        else:
+            raise AppletError(f"invalid option -- '{word[1]}'")
+    while words and "=" in words[0]:
+        key, _, value = words.pop(0).partition("=")
+        variables[key] = value
     if not words:
-        await put(process, "".join(f"{key}={value}\n" for key, value in variables.items()))
+        await put(process, "".join(f"{key}={value}{end}" for key, value in variables.items()))
         return 0
-    main = process.container.commands.resolve(process, tuple(words))
-    process.argv, process.env = tuple(words), variables
-    return await main(process)
+    process.env = variables
+    return await run_in_place(process, tuple(words))
 
 
 async def printenv(process: Process, name: str, arguments: list[str]) -> int:
@@ -64,25 +68,42 @@ def _account(process: Process, path: str, number: int) -> str | None:
 
 
 async def id_(process: Process, name: str, arguments: list[str]) -> int:
-    """Print user and groups."""
+    """Print user and groups, the process's own or those of a user."""
     taken = options(arguments, "ugGnr")
     container = process.container
-    groups = container.groups
+    uid, groups = container.uid, container.groups
+    if taken.rest:
+        uid = account_of(process, taken.rest[0])
+        groups = (uid,)
     if taken.has("u", "g"):
-        number, path = (container.uid, "/etc/passwd") if taken.has("u") else (groups[0], "/etc/group")
+        number, path = (uid, "/etc/passwd") if taken.has("u") else (groups[0], "/etc/group")
         text = (_account(process, path, number) or str(number)) if taken.has("n") else str(number)
         await put(process, f"{text}\n")
         return 0
     if taken.has("G"):
-        texts = [
-            (_account(process, "/etc/group", each) or str(each)) if taken.has("n") else str(each) for each in groups
-        ]
-        await put(process, " ".join(texts) + "\n")
+        await _print_groups(process, groups, by_name=taken.has("n"))
         return 0
     named = [_with_name(each, _account(process, "/etc/group", each)) for each in groups]
-    user = _with_name(container.uid, _account(process, "/etc/passwd", container.uid))
     rest = f" groups={','.join(named)}" if container.config.security.supplemental_groups else ""
-    await put(process, f"uid={user} gid={named[0]}{rest}\n")
+    await put(process, f"uid={_with_name(uid, _account(process, '/etc/passwd', uid))} gid={named[0]}{rest}\n")
+    return 0
+
+
+def account_of(process: Process, name: str) -> int:
+    """Return the number of a user by name; AppletError, for a number too."""
+    if name.isdecimal():
+        raise AppletError(f"unknown user {name}")
+    return account_number(process, "user", name)
+
+
+async def _print_groups(process: Process, groups: tuple[int, ...], *, by_name: bool) -> None:
+    texts = [(_account(process, "/etc/group", each) if by_name else None) or str(each) for each in groups]
+    await put(process, " ".join(texts) + "\n")
+
+
+async def groups(process: Process, name: str, arguments: list[str]) -> int:
+    """Print the names of the process's groups."""
+    await _print_groups(process, process.container.groups, by_name=True)
     return 0
 
 
@@ -92,6 +113,8 @@ def _with_name(number: int, name: str | None) -> str:
 
 async def whoami(process: Process, name: str, arguments: list[str]) -> int:
     """Print the user's name."""
+    if arguments:
+        raise UsageError("")
     user = _account(process, "/etc/passwd", process.container.uid)
     if user is None:
         await complain(process, name, f"unknown uid {process.container.uid}")
@@ -102,50 +125,25 @@ async def whoami(process: Process, name: str, arguments: list[str]) -> int:
 
 async def hostname(process: Process, name: str, arguments: list[str]) -> int:
     """Print the pod's host name, its address with -i."""
-    text = process.container.sandbox.address if "-i" in arguments else process.container.hostname
-    if "-s" in arguments:
+    taken = options(arguments, "sidf")
+    if taken.rest:
+        raise AppletError("sethostname: Operation not permitted")
+    text = process.container.hostname
+    if taken.has("i"):
+        text = process.container.sandbox.address or "127.0.0.1"
+    elif taken.has("d"):
+        text = text.partition(".")[2]
+    elif taken.has("s"):
         text = text.partition(".")[0]
     await put(process, f"{text}\n")
     return 0
 
 
-_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?)?")
-
-
-async def date(process: Process, name: str, arguments: list[str]) -> int:
-    """Print the virtual time: `date [-u] [-d time] [-I] [+format]`."""
-    taken = options(arguments, "uRI", "dDr", {"utc": "u", "date": "d", "iso-8601": "I"})
-    at = process.container.machine.now().astimezone(UTC)
-    if "d" in taken.values:
-        at = parse_date(taken.values["d"], at)
-    form = taken.rest[0][1:] if taken.rest and taken.rest[0].startswith("+") else "%a %b %e %H:%M:%S UTC %Y"
-    if taken.has("I"):
-        form = "%Y-%m-%d"
-    if taken.has("R"):
-        form = "%a, %d %b %Y %H:%M:%S +0000"
-    form = form.replace("%s", str(int(at.timestamp()))).replace("%N", f"{at.microsecond * 1000:09d}")
-    await put(process, at.strftime(form.replace("%Z", "UTC").replace("%z", "+0000")) + "\n")
-    return 0
-
-
-def parse_date(text: str, now: datetime) -> datetime:
-    """Return the time that a text means: @seconds, now, or a date with or without a time of day; AppletError."""
-    if text.startswith("@") and text[1:].isdecimal():
-        return datetime.fromtimestamp(int(text[1:]), UTC)
-    if text == "now":
-        return now
-    match = _DATE.match(text)
-    if match is None:
-        raise AppletError(f"invalid date '{text}'")
-    parts = [int(each or 0) for each in match.groups()]
-    return datetime(parts[0], parts[1], parts[2], tzinfo=UTC) + timedelta(
-        hours=parts[3], minutes=parts[4], seconds=parts[5]
-    )
-
-
 async def uname(process: Process, name: str, arguments: list[str]) -> int:
     """Print the system's name."""
-    taken = options(arguments, "asnrvmpo")
+    taken = options(arguments, "asnrvmpoi")
+    if taken.rest:
+        raise UsageError("[-amnrspvio]")
     values = {
         "s": "Linux",
         "n": process.container.hostname,
@@ -176,23 +174,99 @@ async def uptime(process: Process, name: str, arguments: list[str]) -> int:
 
 async def which(process: Process, name: str, arguments: list[str]) -> int:
     """Print where programs are."""
+    taken = options(arguments, "a")
+    if not taken.rest:
+        raise UsageError("[-a] COMMAND...")
     status = 0
-    for word in arguments:
-        if word in process.container.words:
-            await put(process, f"/bin/{word}\n")
-        else:
+    for word in taken.rest:
+        path = program_path(process, word)
+        if path is None:
             status = 1
+        else:
+            await put(process, f"{path}\n")
     return status
 
 
+def program_path(process: Process, word: str) -> str | None:
+    """Return where the program is that a word means, None when there is none."""
+    folders = [""] if "/" in word else [f"{folder or '.'}/" for folder in process.env.get("PATH", "").split(":")]
+    for folder in folders:
+        node = access.get(process, folder + word)
+        if isinstance(node, File) and node.mode & 0o111:
+            return folder + word
+    return None
+
+
 async def busybox(process: Process, name: str, arguments: list[str]) -> int:
-    """Run one of busybox's words."""
-    if not arguments:
-        await put(process, "BusyBox (simulated)\n")
+    """Run one of busybox's words, or list them."""
+    if not arguments or arguments[0].startswith("--"):
+        words = "\n".join(sorted(process.container.words))
+        await put(process, f"{words}\n" if arguments[:1] == ["--list"] else f"BusyBox (simulated). Words:\n{words}\n")
         return 0
-    main = process.container.commands.resolve(process, tuple(arguments))
-    process.argv = tuple(arguments)
-    return await main(process)
+    if arguments[0] not in process.container.words:
+        await tell(process, f"{arguments[0]}: applet not found")
+        return NOT_FOUND
+    return await run_in_place(process, tuple(arguments))
+
+
+async def run_in_place(process: Process, argv: tuple[str, ...]) -> int:
+    """Become another program; ProgramMissing."""
+    process.argv = argv
+    return await process.container.commands.resolve(process, argv)(process)
+
+
+async def arch(process: Process, name: str, arguments: list[str]) -> int:
+    """Print the machine's kind."""
+    return await uname(process, name, ["-m"])
+
+
+async def tty(process: Process, name: str, arguments: list[str]) -> int:
+    """Say that there is no terminal."""
+    if not options(arguments, "s").has("s"):
+        await put(process, "not a tty\n")
+    return 1
+
+
+async def free(process: Process, name: str, arguments: list[str]) -> int:
+    """Print the machine's memory: nothing of it is used."""
+    taken = options(arguments, "bkmgh")
+    unit = 1 if taken.has("b") else 1 << 20 if taken.has("m") else 1 << 30 if taken.has("g") else 1024
+    total = process.container.machine.memory_bytes // unit
+    await put(process, "              total        used        free      shared  buff/cache   available\n")
+    await put(process, f"Mem:    {total:11} {0:11} {total:11} {0:11} {0:11} {total:11}\n")
+    await put(process, f"Swap:   {0:11} {0:11} {0:11}\n")
+    return 0
+
+
+async def mount(process: Process, name: str, arguments: list[str]) -> int:
+    """List what is mounted; nothing can be mounted."""
+    if options(arguments, "arwvn", "to").rest:
+        raise AppletError("permission denied (are you root?)")
+    await process.write(1, await access.read_path(process, "/proc/mounts"))
+    return 0
+
+
+async def mountpoint(process: Process, name: str, arguments: list[str]) -> int:
+    """Tell whether something is mounted at a path."""
+    taken = options(arguments, "qdxn")
+    if len(taken.rest) != 1:
+        raise UsageError("[-q] { [-dn] DIR | -x DEVICE }")
+    path = taken.rest[0]
+    if access.get(process, path) is None:
+        if not taken.has("q"):
+            await complain(process, name, f"{path}: No such file or directory")
+        return 1
+    mounted = {"/", "/proc", "/dev", "/sys", *(each.container_path for each in process.container.config.mounts)}
+    is_one = access.find(process, path).path in mounted
+    if not taken.has("q"):
+        await put(process, f"{path} is {'' if is_one else 'not '}a mountpoint\n")
+    return int(not is_one)
+
+
+async def clear(process: Process, name: str, arguments: list[str]) -> int:
+    """Clear the screen that isn't there."""
+    await put(process, "\x1b[H\x1b[J")
+    return 0
 
 
 async def pwd(process: Process, name: str, arguments: list[str]) -> int:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from attrs import define
 
 from runtime.simulated import access
+from runtime.simulated.procfs import is_process
 from runtime.simulated.shell import patterns
 from runtime.simulated.shell.applets.base import AppletError, put
-from runtime.simulated.shell.applets.regex import basic
+from runtime.simulated.shell.applets.regex import basic, extended
 from runtime.simulated.tree import Directory, Fifo, File, Special, Symlink, size_of
 
 if TYPE_CHECKING:
@@ -74,6 +75,11 @@ class _Condition:
     matches_patterns: bool
     at: int = 0
 
+    @property
+    def operators(self) -> frozenset[str]:
+        """Return the operators between two words."""
+        return _BINARY | {"=~"} if self.matches_patterns else _BINARY
+
     def by_count(self) -> bool | None:
         """Decide by POSIX's rules for up to four arguments, None when these leave it open."""
         words = self.words
@@ -81,7 +87,7 @@ class _Condition:
             return bool(words[0])
         if len(words) == 2 and words[0] == "!":
             return not words[1]
-        if len(words) == 3 and words[1] in _BINARY:
+        if len(words) == 3 and words[1] in self.operators:
             return self.binary(words[0], words[1], words[2])
         return None
 
@@ -113,7 +119,7 @@ class _Condition:
         if self.at >= len(self.words):
             raise AppletError("argument expected", 2)
         word, operator_ = self.peek(), self.peek(1)
-        if operator_ in _BINARY and self.at + 2 < len(self.words):
+        if operator_ in self.operators and self.at + 2 < len(self.words):
             self.at += 3
             return self.binary(word, operator_, self.words[self.at - 1])
         if word == "(":
@@ -126,12 +132,14 @@ class _Condition:
         if word in _UNARY and self.at + 1 < len(self.words):
             self.at += 2
             return self.unary(word, operator_)
-        if operator_ in _BINARY:
+        if operator_ in self.operators:
             raise AppletError(f"{operator_}: argument expected", 2)
         self.at += 1
         return bool(word)
 
     def binary(self, left: str, operator_: str, right: str) -> bool:
+        if operator_ == "=~":
+            return extended(right).search(left) is not None
         if operator_ in {"=", "=="}:
             return patterns.matches(right, left) if self.matches_patterns else left == right
         if operator_ == "!=":
@@ -177,24 +185,29 @@ class _Condition:
                 return bool(node.mode & 0o111) and access.may(self.process, node, access.EXECUTE)
             case "-O" | "-G":
                 return node.uid == container.uid
+            case "-u" | "-g" | "-k":
+                return bool(node.mode & {"-u": 0o4000, "-g": 0o2000, "-k": 0o1000}[operator_])
         return operator_ == "-e"
 
     def is_special(self, operator_: str, word: str) -> bool:
         """Tell whether a path that isn't in the tree exists: /proc and a process's own descriptors."""
+        if operator_ == "-d" or re.fullmatch(r"/proc/\d+/?", word):
+            return operator_ in {"-d", "-e", "-r", "-x"} and is_process(self.process, word)
         return operator_ in {"-e", "-r", "-f"} and access.exists(self.process, word)
 
 
 def _number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise AppletError(f"{text}: bad number", 2) from None
+    if not re.fullmatch(r"\s*[-+]?\d+\s*", text):
+        raise AppletError(f"{text}: bad number" if text else "bad number", 2)
+    if not -(1 << 63) <= int(text) < 1 << 63:
+        raise AppletError(f"{text}: out of range", 2)
+    return int(text)
 
 
 async def expr(process: Process, name: str, arguments: list[str]) -> int:
     """Evaluate an expression of words; 1 when the result is empty or 0."""
     if not arguments:
-        raise AppletError("syntax error", 2)
+        raise AppletError("too few arguments", 2)
     parser = _Expr(arguments)
     value = parser.level(0)
     if parser.at < len(arguments):

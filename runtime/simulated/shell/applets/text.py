@@ -1,4 +1,4 @@
-"""Words that read text: cat, head, tail, wc, sort, uniq, cut, tr, tee and their like."""
+"""Words that read text as lines: cat, head, tail, wc, tee, nl, rev, tac, paste, fold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from runtime.simulated import access
 from runtime.simulated.access import CHUNK_BYTES
-from runtime.simulated.shell.applets.base import AppletError, Inputs, Lines, complain, options, put
+from runtime.simulated.shell.applets.base import AppletError, Inputs, complain, options, put, tell, whole_number
+from runtime.simulated.shell.escapes import unescape
 from runtime.simulated.tree import File
 
 if TYPE_CHECKING:
@@ -19,20 +20,36 @@ _SUFFIXES = {"": 1, "b": 512, "k": 1024, "K": 1024, "m": 1 << 20, "M": 1 << 20}
 
 
 async def cat(process: Process, name: str, arguments: list[str]) -> int:
-    """Print files one after the other."""
-    taken = options(arguments, "nbvteAETu")
+    """Print files one after the other: -n with numbers, -b with numbers of what isn't empty, -v, -t, -e visibly."""
+    taken = options(arguments, "nbvteAu")
     inputs = Inputs(process, name, taken.rest)
-    if taken.has("n", "b"):
-        number = 0
-        async for _, line in inputs.lines():
-            number += 1
-            await process.write(1, f"{number:6}\t".encode() + line)
+    if not taken.flags - {"u"}:
+        async for _, file in inputs.files():
+            while part := await file.read(CHUNK_BYTES):
+                process.step()
+                await process.write(1, part)
         return inputs.status
-    async for _, file in inputs.files():
-        while part := await file.read(CHUNK_BYTES):
-            process.step()
-            await process.write(1, part)
+    number = 0
+    async for _, line in inputs.lines():
+        is_numbered = (taken.has("b") and line != b"\n") or (taken.has("n") and not taken.has("b"))
+        number += is_numbered
+        prefix = f"{number:6}\t".encode() if is_numbered else b""
+        await process.write(1, prefix + (_visible(line, taken) if taken.has("v", "t", "e", "A") else line))
     return inputs.status
+
+
+def _visible(line: bytes, taken: Options) -> bytes:
+    """Return a line with control characters as ^X and M-x, and with -e a $ at its end."""
+    shown = b""
+    for code in line.removesuffix(b"\n"):
+        low = code & 127
+        high = b"M-" if code > 127 else b""
+        if low == 9 and not high and not taken.has("t", "A"):
+            shown += b"\t"
+        else:
+            shown += high + (b"^" + bytes([low ^ 64]) if low < 32 or low == 127 else bytes([low]))
+    end = b"$" if taken.has("e", "A") else b""
+    return shown + (end + b"\n" if line.endswith(b"\n") else b"")
 
 
 def _count(text: str) -> int:
@@ -42,41 +59,48 @@ def _count(text: str) -> int:
     return int(match[1]) * _SUFFIXES[match[2]]
 
 
-def _line_options(arguments: list[str], flags: str) -> Options:
+def _line_options(arguments: list[str], flags: str, valued: str = "") -> Options:
     """Read the options of head and tail, whose -5 means -n 5."""
     words: list[str] = []
     for word in arguments:
         is_value = bool(words) and words[-1] in {"-n", "-c"}
         words += ["-n", word[1:]] if re.fullmatch(r"-\d+", word) and not is_value else [word]
-    return options(words, flags, "nc", {"lines": "n", "bytes": "c", "follow": "f"})
+    return options(words, flags, "nc" + valued, {"lines": "n", "bytes": "c", "follow": "f"})
 
 
 async def head(process: Process, name: str, arguments: list[str]) -> int:
-    """Print the first lines or bytes."""
+    """Print the first lines or bytes; with a count below 0 all but the last."""
     taken = _line_options(arguments, "qv")
-    text = taken.values.get("c") or taken.values.get("n") or "10"
-    count = _count(text)
     inputs = Inputs(process, name, taken.rest)
     number = 0
     async for path, file in inputs.files():
-        if (len(taken.rest) > 1 or taken.has("v")) and not taken.has("q"):
-            await put(process, f"{chr(10) if number else ''}==> {path} <==\n")
+        await _title(process, taken, path, number)
         number += 1
-        if "c" in taken.values:
-            left = count
-            while left > 0 and (part := await file.read(left)):
-                left -= len(part)
-                await process.write(1, part)
-            continue
-        if text.startswith("-"):
-            lines = [line async for line in Lines(process, file)]
-            await process.write(1, b"".join(lines[: max(0, len(lines) - count)]))
-            continue
-        left = count
-        while left > 0 and (line := await _read_line(file)):
-            left -= 1
-            await process.write(1, line)
+        await _head(process, file, taken)
     return inputs.status
+
+
+async def _title(process: Process, taken: Options, path: str, number: int) -> None:
+    """Print the line that head and tail put before each of several files."""
+    if (len(taken.rest) > 1 or taken.has("v")) and not taken.has("q"):
+        shown = "standard input" if path == "-" else path
+        await put(process, f"{chr(10) if number else ''}==> {shown} <==\n")
+
+
+async def _head(process: Process, file: OpenFile, taken: Options) -> None:
+    text = taken.values.get("c") or taken.values.get("n") or "10"
+    count = _count(text)
+    if text.startswith("-"):
+        data = await access.read_all(file)
+        lines = data.splitlines(keepends=True)
+        kept = (
+            data[: max(0, len(data) - count)] if "c" in taken.values else b"".join(lines[: max(0, len(lines) - count)])
+        )
+        await process.write(1, kept)
+        return
+    while count > 0 and (part := await (file.read(count) if "c" in taken.values else _read_line(file))):
+        count -= len(part) if "c" in taken.values else 1
+        await process.write(1, part)
 
 
 async def _read_line(file: OpenFile) -> bytes:
@@ -94,20 +118,19 @@ async def tail(process: Process, name: str, arguments: list[str]) -> int:
     words = [
         "-n" + word if re.fullmatch(r"\+\d+", word) and place == 0 else word for place, word in enumerate(arguments)
     ]
-    taken = _line_options(words, "fFqv")
+    taken = _line_options(words, "fFqv", "s")
     inputs = Inputs(process, name, taken.rest)
     if taken.has("F") and taken.rest:
         await _wait_until_there(process, taken.rest[0])
     number = 0
     async for path, file in inputs.files():
-        if len(taken.rest) > 1 and not taken.has("q"):
-            await put(process, f"{chr(10) if number else ''}==> {path} <==\n")
+        await _title(process, taken, path, number)
         number += 1
         await process.write(1, _last(await _read_with_memory(process, file), taken))
         if taken.has("f", "F") and path == inputs.paths[-1]:
             await _follow(process, path, file)
-    if taken.has("f", "F") and not inputs.paths:
-        return inputs.status
+    if inputs.status and not number:
+        await tell(process, f"{name}: no files")
     return inputs.status
 
 
@@ -179,7 +202,7 @@ async def wc(process: Process, name: str, arguments: list[str]) -> int:
         row = {kind: counts[kind] for kind in kinds}
         totals = {kind: totals[kind] + row[kind] for kind in kinds}
         rows.append((row, path if taken.rest else ""))
-    if len(rows) > 1:
+    if len(taken.rest) > 1:
         rows.append((totals, "total"))
     for row, path in rows:
         cells = [str(count) for count in row.values()]
@@ -187,130 +210,6 @@ async def wc(process: Process, name: str, arguments: list[str]) -> int:
             cells = [f"{cell:>9}" for cell in cells]
         await put(process, " ".join([*cells, path]).rstrip() + "\n" if path else " ".join(cells) + "\n")
     return inputs.status
-
-
-async def uniq(process: Process, name: str, arguments: list[str]) -> int:
-    """Leave out lines equal to the one before."""
-    taken = options(arguments, "cdui", "fsw")
-    inputs = Inputs(process, name, taken.rest[:1])
-    if len(taken.rest) > 1:
-        process.replace(1, await access.open_file(process, taken.rest[1], "w"))
-    groups: list[tuple[bytes, int]] = []
-    async for _, line in inputs.lines():
-        text = line.rstrip(b"\n")
-        if groups and (groups[-1][0].lower() == text.lower() if taken.has("i") else groups[-1][0] == text):
-            groups[-1] = (groups[-1][0], groups[-1][1] + 1)
-        else:
-            groups.append((text, 1))
-    for text, count in groups:
-        if (taken.has("d") and count == 1) or (taken.has("u") and count > 1):
-            continue
-        await process.write(1, (f"{count:7} ".encode() if taken.has("c") else b"") + text + b"\n")
-    return inputs.status
-
-
-def _ranges(text: str) -> list[tuple[int, float]]:
-    ranges: list[tuple[int, float]] = []
-    for part in text.split(","):
-        first, dash, last = part.partition("-")
-        if not (first or last) or (first and not first.isdecimal()) or (last and not last.isdecimal()):
-            raise AppletError(f"bad list: {text}")
-        ranges.append((int(first or 1), float(last) if last else float("inf") if dash else int(first)))
-    return ranges
-
-
-def _is_in(number: int, ranges: list[tuple[int, float]]) -> bool:
-    return any(first <= number <= last for first, last in ranges)
-
-
-async def cut(process: Process, name: str, arguments: list[str]) -> int:
-    """Print fields, characters or bytes of each line."""
-    taken = options(arguments, "sn", "fcbd")
-    kind = next((kind for kind in "fcb" if kind in taken.values), None)
-    if kind is None:
-        raise AppletError("expected a list of bytes, characters, or fields")
-    ranges = _ranges(taken.values[kind])
-    delimiter = taken.values.get("d", "\t")
-    inputs = Inputs(process, name, taken.rest)
-    async for _, line in inputs.lines():
-        text = line.decode(errors="surrogateescape").rstrip("\n")
-        if kind != "f":
-            result = "".join(char for place, char in enumerate(text, start=1) if _is_in(place, ranges))
-        elif delimiter not in text:
-            if taken.has("s"):
-                continue
-            result = text
-        else:
-            parts = text.split(delimiter)
-            result = delimiter.join(part for place, part in enumerate(parts, start=1) if _is_in(place, ranges))
-        await put(process, result + "\n")
-    return inputs.status
-
-
-_TR_CLASSES = {
-    "alpha": "A-Za-z", "digit": "0-9", "alnum": "0-9A-Za-z", "upper": "A-Z", "lower": "a-z", "space": "\t\n\v\f\r ",
-    "blank": "\t ", "punct": "!-/:-@[-`{-~",
-}  # fmt: skip
-
-
-def _tr_set(text: str) -> list[str]:
-    text = re.sub(r"\[:(\w+):\]", lambda match: _TR_CLASSES.get(match[1], ""), text)
-    characters: list[tuple[str, bool]] = []
-    for match in re.finditer(r"\\([0-7]{1,3})|\\(.)|(.)", text, re.DOTALL):
-        if match[1]:
-            characters.append((chr(int(match[1], 8)), True))
-        elif match[2]:
-            characters.append(
-                (
-                    {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}.get(
-                        match[2], match[2]
-                    ),
-                    True,
-                )
-            )
-        else:
-            characters.append((match[3], False))
-    result: list[str] = []
-    at = 0
-    while at < len(characters):
-        if at + 2 < len(characters) and characters[at + 1] == ("-", False):
-            first, last = ord(characters[at][0]), ord(characters[at + 2][0])
-            result.extend(chr(code) for code in range(first, last + 1))
-            at += 3
-        else:
-            result.append(characters[at][0])
-            at += 1
-    return result
-
-
-async def tr(process: Process, name: str, arguments: list[str]) -> int:
-    """Replace, delete or squeeze characters."""
-    taken = options(arguments, "dscC")
-    if not taken.rest:
-        raise AppletError("usage: tr [-cds] STRING1 [STRING2]")
-    first = _tr_set(taken.rest[0])
-    second = _tr_set(taken.rest[1]) if len(taken.rest) > 1 else []
-    wanted = set(first)
-    if taken.has("c", "C"):
-        table = {}
-    else:
-        table = {char: (second[min(place, len(second) - 1)] if second else char) for place, char in enumerate(first)}
-    squeezed = set(second or first) if taken.has("s") else set()
-    last = ""
-    while part := await process.fds[0].read(CHUNK_BYTES) if 0 in process.fds else b"":
-        process.step()
-        output: list[str] = []
-        for char in part.decode("latin-1"):
-            is_in = (char in wanted) != taken.has("c", "C")
-            if is_in and taken.has("d"):
-                continue
-            new = (table.get(char) or (second[-1] if second else char)) if is_in and not taken.has("d") else char
-            if new == last and new in squeezed:
-                continue
-            output.append(new)
-            last = new
-        await process.write(1, "".join(output).encode("latin-1"))
-    return 0
 
 
 async def tee(process: Process, name: str, arguments: list[str]) -> int:
@@ -336,7 +235,8 @@ async def rev(process: Process, name: str, arguments: list[str]) -> int:
     """Turn each line round."""
     inputs = Inputs(process, name, arguments)
     async for _, line in inputs.lines():
-        await put(process, line.decode(errors="surrogateescape").rstrip("\n")[::-1] + "\n")
+        end = "\n" if line.endswith(b"\n") else ""
+        await put(process, line.decode(errors="surrogateescape").removesuffix("\n")[::-1] + end)
     return inputs.status
 
 
@@ -349,10 +249,50 @@ async def tac(process: Process, name: str, arguments: list[str]) -> int:
 
 
 async def nl(process: Process, name: str, arguments: list[str]) -> int:
-    """Print lines with numbers, empty ones without."""
-    inputs = Inputs(process, name, options(arguments, "p", "bnswvi").rest)
+    """Print lines with numbers, empty ones without unless -b a asks for them."""
+    taken = options(arguments, "p", "bnswvi")
+    inputs = Inputs(process, name, taken.rest)
     number = 0
     async for _, line in inputs.lines():
-        number += line != b"\n"
-        await process.write(1, (f"{number:6}\t".encode() if line != b"\n" else b"       ") + line)
+        is_numbered = line != b"\n" or taken.values.get("b") == "a"
+        number += is_numbered
+        await process.write(1, (f"{number:6}\t".encode() if is_numbered else b"       ") + line)
+    return inputs.status
+
+
+async def paste(process: Process, name: str, arguments: list[str]) -> int:
+    """Join lines of several files, or with -s those of each file."""
+    taken = options(arguments, "s", "d")
+    delimiters = unescape(taken.values.get("d", "\t"))[0] or "\0"
+    inputs = Inputs(process, name, taken.rest)
+    columns = [
+        (await access.read_all(file)).decode(errors="surrogateescape").splitlines() async for _, file in inputs.files()
+    ]
+    for row in columns if taken.has("s") else _across(columns):
+        joined = "".join(
+            cell + (delimiters[place % len(delimiters)] if place < len(row) - 1 else "\n")
+            for place, cell in enumerate(row)
+        )
+        await put(process, joined.replace("\0", ""))
+    return inputs.status
+
+
+def _across(columns: list[list[str]]) -> list[list[str]]:
+    """Return the rows of columns; one that is over has no part in a row, as in busybox."""
+    rows = range(max(map(len, columns), default=0))
+    return [[column[row] for column in columns if row < len(column)] for row in rows]
+
+
+async def fold(process: Process, name: str, arguments: list[str]) -> int:
+    """Break lines that are too long, with -s behind a blank."""
+    taken = options(arguments, "bs", "w")
+    width = whole_number(taken.values.get("w", "80"))
+    inputs = Inputs(process, name, taken.rest)
+    async for _, raw in inputs.lines():
+        line = raw.decode(errors="surrogateescape")
+        while len(line.removesuffix("\n")) > width:
+            cut = line.rfind(" ", 0, width) + 1 if taken.has("s") else 0
+            await put(process, line[: cut or width] + "\n")
+            line = line[cut or width :]
+        await put(process, line)
     return inputs.status

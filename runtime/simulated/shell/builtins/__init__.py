@@ -68,7 +68,7 @@ BUILTINS: Mapping[str, Builtin] = MappingProxyType(
         "kill": state.kill,
         "times": state.times,
         "ulimit": state.ulimit,
-        "hash": _nothing,
+        "hash": state.hash_,
         "let": state.let,
         "echo": _inside(output.echo),
         "printf": _inside(output.printf),

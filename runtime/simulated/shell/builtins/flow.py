@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.simulated import signals
+from runtime.simulated import access, signals
 from runtime.simulated.access import read_path
 from runtime.simulated.process import Disposition
 from runtime.simulated.shell import launch
-from runtime.simulated.shell.faults import FunctionReturn, LoopControl, ShellExit, ShellFault
+from runtime.simulated.shell.builtins.base import fault, letters, number_of
+from runtime.simulated.shell.faults import FunctionReturn, LoopControl, ShellExit
 from runtime.simulated.shell.quoting import single_quoted
+from runtime.simulated.tree import File
 
 if TYPE_CHECKING:
     from runtime.simulated.process import Process
+    from runtime.simulated.shell.faults import ShellFault
     from runtime.simulated.shell.interpreter import Shell
-
-
-def number_of(shell: Shell, name: str, text: str) -> int:
-    """Return a number given as an argument; ShellFault."""
-    if not text.isdecimal():
-        raise ShellFault(f"{name}: line {shell.line - 1}: Illegal number: {text}")
-    return int(text)
 
 
 async def false(shell: Shell, arguments: list[str]) -> int:
@@ -41,7 +37,7 @@ async def continue_(shell: Shell, arguments: list[str]) -> int:
 def _control(shell: Shell, arguments: list[str], *, is_break: bool) -> int:
     levels = number_of(shell, arguments[0], arguments[1]) if len(arguments) > 1 else 1
     if levels < 1:
-        raise ShellFault(f"{arguments[0]}: line {shell.line - 1}: Illegal number: {levels}")
+        raise fault(shell, arguments[0], f"Illegal number: {levels}")
     if shell.loops:
         raise LoopControl(min(levels, shell.loops), is_break=is_break)
     return 0
@@ -62,7 +58,7 @@ async def exec_(shell: Shell, arguments: list[str]) -> int:
     argv = tuple(arguments[2:] if arguments[1:2] == ["--"] else arguments[1:])
     if not argv:
         return 0
-    main, status = await launch.find_main(shell, shell.process, argv)
+    main, status = await launch.find_main(shell, shell.process, argv, f"exec: line {shell.line - 1}: ")
     if main is None:
         raise ShellExit(status)
     shell.process.become(argv, shell.variables.environment())
@@ -78,11 +74,7 @@ async def source(shell: Shell, arguments: list[str]) -> int:
     """Run a file in this shell."""
     if len(arguments) < 2:
         return 2
-    try:
-        data = await read_path(shell.process, arguments[1])
-    except OSError as error:
-        text = f"{arguments[0]}: line {shell.line - 1}: can't open '{arguments[1]}': {error.strerror}"
-        raise ShellFault(text) from error
+    data = await read_path(shell.process, _sourced(shell, *arguments[:2]))
     saved = shell.positional
     if len(arguments) > 2:
         shell.positional = arguments[2:]
@@ -94,9 +86,24 @@ async def source(shell: Shell, arguments: list[str]) -> int:
         shell.positional = saved
 
 
+def _sourced(shell: Shell, command: str, name: str) -> str:
+    """Return the path of a file to source, found in PATH when it has no slash; ShellFault."""
+    if "/" in name:
+        node = access.get(shell.process, name)
+        if node is None or not access.may(shell.process, node, access.READ):
+            reason = "No such file or directory" if node is None else "Permission denied"
+            raise fault(shell, command, f"can't open '{name}': {reason}")
+        return name
+    for folder in shell.variables.values.get("PATH", "").split(":"):
+        path = f"{folder or '.'}/{name}"
+        if isinstance(access.get(shell.process, path), File):
+            return path
+    raise fault(shell, command, f"{name}: not found")
+
+
 async def trap(shell: Shell, arguments: list[str]) -> int:
     """Set, reset, ignore or list actions for signals; 0 is the shell's exit."""
-    words = arguments[2:] if arguments[1:2] == ["--"] else arguments[1:]
+    _, words = letters(shell, arguments)
     if not words:
         for number, text in sorted(shell.traps.items()):
             name = signals.signal_name(number).removeprefix("SIG")
@@ -107,7 +114,7 @@ async def trap(shell: Shell, arguments: list[str]) -> int:
         try:
             number = signals.signal_number(word)
         except ValueError:
-            await shell.say(f"trap: {word}: invalid signal specification")
+            await shell.say(f"trap: line {shell.line - 1}: {word}: invalid signal specification")
             return 1
         _set_trap(shell, number, None if action in {None, "-"} else action)
     return 0
@@ -126,39 +133,47 @@ def _set_trap(shell: Shell, number: int, action: str | None) -> None:
 
 async def wait(shell: Shell, arguments: list[str]) -> int:
     """Wait for children, all or the given ones; a trapped signal ends it at once with 128 + its number."""
-    if len(arguments) == 1:
+    flags, words = letters(shell, arguments, "n")
+    if not words and not flags:
         return await _wait_all(shell)
-    status = 0
-    for word in arguments[1:]:
-        pid = int(word.removeprefix("%")) if word.removeprefix("%").isdecimal() else -1
-        job = _job(shell, word, pid)
+    status = launch.NOT_FOUND if flags else 0
+    for word in words:
+        job = job_of(shell, word)
+        if job is None and word.startswith("%"):
+            raise no_such_job(shell, "wait", word)
+        if job is None and not word.isdecimal():
+            raise fault(shell, "wait", f"Illegal number: {word}")
         if job is None:
             status = launch.NOT_FOUND
             continue
         code = await shell.process.wait_child(job)
         if code is None:
             return 128 + shell.process.pending[0]
+        shell.jobs.waited.add(job.pid)
         await _tell_signal(shell, job)
         status = code
     return status
 
 
 async def _wait_all(shell: Shell) -> int:
-    for job in [job for job in shell.jobs.values() if job.parent is shell.process]:
+    for _, job in shell.jobs.newest_first():
+        if job.parent is not shell.process:
+            continue
         if await shell.process.wait_child(job) is None:
             return 128 + shell.process.pending[0]
-        shell.jobs.pop(job.pid, None)
+        shell.jobs.waited.add(job.pid)
     return 0
 
 
-def _job(shell: Shell, word: str, pid: int) -> Process | None:
-    if word.startswith("%"):
-        jobs = list(shell.jobs.values())
-        if word in {"%%", "%+", "%"}:
-            return jobs[-1] if jobs else None
-        return jobs[pid - 1] if 0 < pid <= len(jobs) else None
-    job = shell.jobs.get(pid)
-    return job if job is not None and job.parent is shell.process else None
+def no_such_job(shell: Shell, name: str, word: str) -> ShellFault:
+    """Return the error for `%n` without such a job, to be raised."""
+    return fault(shell, name, "No current job" if word in {"%%", "%+", "%"} else f"{word}: no such job")
+
+
+def job_of(shell: Shell, word: str) -> Process | None:
+    """Return the background job of this very shell that a word means."""
+    job = shell.jobs.find(word)
+    return job if job is not None and (word.startswith("%") or job.parent is shell.process) else None
 
 
 async def _tell_signal(shell: Shell, job: Process) -> None:

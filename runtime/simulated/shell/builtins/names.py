@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import TYPE_CHECKING
 
 import trio
+from attrs import define
 
 from runtime.simulated.shell import launch
-from runtime.simulated.shell.faults import ShellFault
+from runtime.simulated.shell.builtins.base import fault, letters
 from runtime.simulated.shell.quoting import single_quoted
 from runtime.simulated.shell.variables import ReadonlyFault
 
@@ -15,46 +18,43 @@ if TYPE_CHECKING:
     from runtime.simulated.shell.interpreter import Shell
 
 
-def _names(arguments: list[str]) -> tuple[str, list[str]]:
-    flags = ""
-    at = 1
-    while at < len(arguments) and arguments[at].startswith("-") and len(arguments[at]) > 1:
-        at += 1
-        if arguments[at - 1] == "--":
-            break
-        flags += arguments[at - 1][1:]
-    return flags, arguments[at:]
-
-
-def _check_name(command: str, name: str, line: int) -> None:
+def _check_name(shell: Shell, command: str, name: str) -> None:
     if not name.isidentifier() or not name.isascii():
-        raise ShellFault(f"{command}: line {line - 1}: {name}: bad variable name")
+        raise fault(shell, command, f"{name}: bad variable name")
+
+
+def _assign(shell: Shell, command: str, name: str, value: str) -> None:
+    """Set a variable on behalf of a built-in; ShellFault."""
+    try:
+        shell.variables.put(name, value)
+    except ReadonlyFault as error:
+        raise fault(shell, command, str(error)) from error
 
 
 async def export(shell: Shell, arguments: list[str]) -> int:
     """Mark variables for the environment of children."""
-    flags, names = _names(arguments)
+    flags, names = letters(shell, arguments, "np")
     if not names:
         return await _list(shell, "export", shell.variables.exported)
     for each in names:
         name, has_value, value = each.partition("=")
-        _check_name("export", name, shell.line)
+        _check_name(shell, "export", name)
         if has_value:
-            shell.assign(name, value)
+            _assign(shell, "export", name, value)
         (shell.variables.exported.discard if "n" in flags else shell.variables.exported.add)(name)
     return 0
 
 
 async def readonly(shell: Shell, arguments: list[str]) -> int:
     """Mark variables as read-only."""
-    _, names = _names(arguments)
+    _, names = letters(shell, arguments, "p")
     if not names:
         return await _list(shell, "readonly", shell.variables.readonly)
     for each in names:
         name, has_value, value = each.partition("=")
-        _check_name("readonly", name, shell.line)
+        _check_name(shell, "readonly", name)
         if has_value:
-            shell.assign(name, value)
+            _assign(shell, "readonly", name, value)
         shell.variables.readonly.add(name)
     return 0
 
@@ -71,72 +71,101 @@ async def local(shell: Shell, arguments: list[str]) -> int:
     """Make variables local to the running function."""
     for each in arguments[1:]:
         name, has_value, value = each.partition("=")
-        _check_name("local", name, shell.line)
+        _check_name(shell, "local", name)
         if not shell.variables.make_local(name):
-            raise ShellFault(f"local: line {shell.line - 1}: not in a function")
+            raise fault(shell, "local", "not in a function")
         if has_value:
-            shell.assign(name, value)
+            _assign(shell, "local", name, value)
     if len(arguments) == 1 and not shell.variables.is_in_function:
-        raise ShellFault(f"local: line {shell.line - 1}: not in a function")
+        raise fault(shell, "local", "not in a function")
     return 0
 
 
 async def unset(shell: Shell, arguments: list[str]) -> int:
     """Forget variables, or functions with -f."""
-    flags, names = _names(arguments)
+    flags, names = letters(shell, arguments, "vf")
     for name in names:
         if "f" in flags:
             shell.functions.pop(name, None)
             continue
-        _check_name("unset", name, shell.line)
+        _check_name(shell, "unset", name)
         try:
             shell.variables.unset(name)
-        except ReadonlyFault as fault:
-            raise ShellFault(f"unset: line {shell.line - 1}: {fault}") from fault
+        except ReadonlyFault as error:
+            raise fault(shell, "unset", str(error)) from error
     return 0
 
 
+@define
+class _Reading:
+    """What `read` was asked for."""
+
+    names: list[str]
+    is_raw: bool = False
+    seconds: float = math.inf
+    count: int = -1
+    fd: int = 0
+    end: bytes = b"\n"
+
+    @classmethod
+    def of(cls, shell: Shell, arguments: list[str]) -> _Reading:
+        """Read the options; ShellFault."""
+        asked = cls(arguments[1:])
+        while asked.names and asked.names[0].startswith("-") and len(asked.names[0]) > 1:
+            word = asked.names.pop(0)
+            if word == "--":
+                break
+            for place, letter in enumerate(word[1:], start=2):
+                if letter in "ptnud":
+                    asked.take(shell, letter, word[place:] or (asked.names.pop(0) if asked.names else ""))
+                    break
+                if letter not in "rs":
+                    raise fault(shell, "read", f"illegal option -{letter}")
+                asked.is_raw = asked.is_raw or letter == "r"
+        return asked
+
+    def take(self, shell: Shell, letter: str, value: str) -> None:
+        """Set what an option with a value means; a prompt is for terminals alone."""
+        if letter == "d":
+            self.end = value[:1].encode() or b"\0"
+            return
+        kinds = {"t": ("timeout", r"\d+(\.\d*)?|\.\d+"), "n": ("count", r"\d+"), "u": ("file descriptor", r"\d+")}
+        what, form = kinds.get(letter, ("prompt", ".*"))
+        if not re.fullmatch(form, value, re.DOTALL):
+            raise fault(shell, "read", f"invalid {what}")
+        if letter == "t":
+            self.seconds = float(value)
+        elif letter == "n":
+            self.count = int(value) or -1
+        elif letter == "u":
+            self.fd = int(value)
+
+
 async def read(shell: Shell, arguments: list[str]) -> int:
-    """Read a line: `read [-r] [-p prompt] [-t seconds] [-n count] [-s] [names]`; 1 at the end of input."""
-    flags: set[str] = set()
-    names: list[str] = []
-    seconds, count = float("inf"), -1
-    at = 1
-    while at < len(arguments):
-        word = arguments[at]
-        if word.startswith("-") and len(word) > 1 and not names:
-            value = arguments[at + 1] if at + 1 < len(arguments) else ""
-            flags.add(word[1])
-            if word[1] in "ptn":
-                at += not word[2:]
-                value = word[2:] or value
-                if word[1] == "t":
-                    seconds = float(value)
-                elif word[1] == "n":
-                    count = int(value)
-                else:
-                    await launch.try_write(shell.process, 2, value.encode())
-        else:
-            names.append(word)
-        at += 1
-    line, ended = b"", True
-    with trio.move_on_after(seconds) as scope:
-        line, ended = await _read_line(shell, raw="r" in flags, count=count)
-    _store(shell, names or ["REPLY"], line.decode(errors="replace"), splits=bool(names))
-    return 1 if ended or scope.cancelled_caught else 0
+    """Read a line: `read [-r] [-t seconds] [-n count] [-u fd] [-d end] [-s] [-p prompt] [names]`; 1 at the end."""
+    asked = _Reading.of(shell, arguments)
+    for name in asked.names:
+        if not name.isidentifier():
+            await shell.say(f"read: '{name}': bad variable name")
+            return 1
+    line, has_ended = b"", True
+    with trio.move_on_after(asked.seconds) as scope:
+        line, has_ended = await _read_line(shell, asked)
+    _store(shell, asked.names or ["REPLY"], line.decode(errors="surrogateescape"), splits=bool(asked.names))
+    return 1 if has_ended or scope.cancelled_caught else 0
 
 
-async def _read_line(shell: Shell, *, raw: bool, count: int) -> tuple[bytes, bool]:
-    """Read up to a newline, byte by byte: the rest stays for others who read the same file."""
-    file = shell.process.fds.get(0)
+async def _read_line(shell: Shell, asked: _Reading) -> tuple[bytes, bool]:
+    """Read up to the end of a line, byte by byte: the rest stays for others who read the same file."""
+    file = shell.process.fds.get(asked.fd)
     line = b""
-    while file is not None and len(line) != count:
+    while file is not None and len(line) != asked.count:
         char = await file.read(1)
         if not char:
             return line, True
-        if char == b"\n":
+        if char == asked.end:
             return line, False
-        if char == b"\\" and not raw:
+        if char == b"\\" and not asked.is_raw:
             following = await file.read(1)
             line += b"" if following == b"\n" else b"\0" + following
             continue
@@ -147,13 +176,13 @@ async def _read_line(shell: Shell, *, raw: bool, count: int) -> tuple[bytes, boo
 def _store(shell: Shell, names: list[str], line: str, *, splits: bool) -> None:
     separators = shell.variables.values.get("IFS", " \t\n")
     if not splits:
-        shell.assign(names[0], line.replace("\0", ""))
+        _assign(shell, "read", names[0], line.replace("\0", ""))
         return
     rest = _trim(line, separators)
     for name in names[:-1]:
         value, rest = _take_field(rest, separators)
-        shell.assign(name, value.replace("\0", ""))
-    shell.assign(names[-1], _last_field(rest, separators).replace("\0", ""))
+        _assign(shell, "read", name, value.replace("\0", ""))
+    _assign(shell, "read", names[-1], _last_field(rest, separators).replace("\0", ""))
 
 
 def _blanks(separators: str) -> str:
@@ -184,8 +213,7 @@ def _last_field(line: str, separators: str) -> str:
 async def getopts(shell: Shell, arguments: list[str]) -> int:
     """Take the next option of the positional parameters or of the arguments given."""
     if len(arguments) < 3:
-        await shell.say("getopts: usage: getopts optstring var [arg]")
-        return 2
+        raise fault(shell, "getopts", "usage: getopts optstring var [arg]")
     options, name = arguments[1], arguments[2]
     words = arguments[3:] or shell.positional
     index, offset = int(shell.variables.values.get("OPTIND") or 1), shell.option_offset

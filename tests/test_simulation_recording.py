@@ -16,7 +16,7 @@ from kubelet_emu.cli.execution import execute
 from kubelet_emu.cli.main import main
 from kubelet_emu.cli.options import RunOptions
 from kubelet_emu.cli.outputs import Streams
-from kubelet_emu.cli.record import default_file
+from kubelet_emu.cli.record import default_file, write
 from kubelet_emu.cli.simulation import open_simulated
 from kubelet_emu.cli.triggers import Trigger
 from kubelet_emu.manifests.plain import read_plain
@@ -234,3 +234,26 @@ def test_a_recording_that_has_no_place_runs_nothing(
     Path("m.simulate.yaml").write_text("mine")
     result = CliRunner().invoke(main, ["record", *words])
     assert (result.exit_code, text in result.stderr, Path("m.simulate.yaml").read_text()) == (2, True, "mine")
+
+
+def test_a_recording_is_written_where_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(RunRecording(), tmp_path / "s.yaml", ("m.yaml",))
+    assert (tmp_path / "s.yaml").read_text().startswith("# Recorded on Docker from m.yaml.\n")
+    write(RunRecording(), Path("-"), ("m.yaml",))
+    printed = capsys.readouterr()
+    assert printed.out == (tmp_path / "s.yaml").read_text()
+    assert printed.err == f"written: {tmp_path / 's.yaml'}\n"
+
+
+def test_a_recording_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        write(RunRecording(), tmp_path / "gone" / "s.yaml", ("m.yaml",))
+    assert "s.yaml: No such file or directory" in capsys.readouterr().err
+
+
+def test_without_an_engine_there_is_nothing_to_record(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(ENDLESS)
+    words = ["record", "--root-dir", str(tmp_path / "root"), str(tmp_path / "m.yaml")]
+    nowhere = {"DOCKER_HOST": f"unix://{tmp_path}/none.sock"}
+    result = CliRunner(env=nowhere).invoke(main, words)
+    assert (result.exit_code, (tmp_path / "m.simulate.yaml").exists()) == (3, False)

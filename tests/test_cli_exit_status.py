@@ -29,6 +29,11 @@ TABLE: dict[str, tuple[RunOutcome, frozenset[FailOn], int]] = {
     "a stop of pods that had been ready": (RunOutcome(why=Why.REQUESTED, pods=(READY, SUCCEEDED)), frozenset(), 0),
     "a stop before one was ready": (RunOutcome(why=Why.REQUESTED, pods=(READY, FAILED)), frozenset(), 1),
     "a stop after a failed init": (RunOutcome(why=Why.REQUESTED, pods=(BROKEN_INIT,)), frozenset(), 1),
+    "a stop after a Job failed": (
+        RunOutcome(why=Why.REQUESTED, pods=(READY,), jobs_succeeded=(False,)),
+        frozenset(),
+        1,
+    ),
     "a stop before anything began": (RunOutcome(why=Why.REQUESTED), frozenset(), 1),
     "the time was over": (RunOutcome(why=Why.TIMEOUT, pods=(READY,), happened=ANY), ANY, 124),
     "interrupted twice": (RunOutcome(why=Why.FORCED, pods=(READY,), happened=ANY), ANY, 130),
@@ -82,6 +87,12 @@ def test_a_job_without_a_verdict_leaves_it_to_its_pods() -> None:
     records = (ManifestRecord(at=at(0), ref=JOB), ManifestRecord(at=at(0), ref=POD, manifest=OWNED))
     found = outcome(*records, status(5, "Succeeded"))
     assert (found.pods, found.jobs_succeeded) == ((SUCCEEDED,), ())
+
+
+def test_a_job_that_was_deleted_unfinished_leaves_it_to_its_pods() -> None:
+    records = (ManifestRecord(at=at(0), ref=JOB), ManifestRecord(at=at(0), ref=POD, manifest=OWNED))
+    found = outcome(*records, JobRecord(at=at(1), ref=JOB, status=JobStatus(active=1), deleted=True))
+    assert (len(found.pods), found.jobs_succeeded) == (1, ())
 
 
 INIT = accepted(init=[container("init")], containers=[container("main")])

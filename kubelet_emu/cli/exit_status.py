@@ -70,14 +70,14 @@ def exit_status(outcome: RunOutcome, fail_on: frozenset[FailOn] = frozenset()) -
     if outcome.why is Why.REQUESTED:
         has_begun = bool(outcome.pods or outcome.jobs_succeeded)
         is_good = all((pod.was_ready or pod.has_succeeded) and not pod.has_failed_init for pod in outcome.pods)
-        return OK if has_begun and is_good else FAILED
+        return OK if has_begun and is_good and all(outcome.jobs_succeeded) else FAILED
     has_succeeded = all(outcome.jobs_succeeded) and all(pod.has_succeeded for pod in outcome.pods)
     return OK if has_succeeded else FAILED
 
 
 def outcome_of(facts: Facts, why: Why) -> RunOutcome:
     """Return the outcome that the facts of a run tell."""
-    finished = {uid for uid, job in facts.jobs.items() if job.is_finished and job.status is not None}
+    finished = {uid for uid, job in facts.jobs.items() if job.has_verdict}
     pods = tuple(_pod_outcome(pod) for pod in facts.pods.values() if pod.owner not in finished)
     jobs = tuple(_has_succeeded(facts.jobs[uid]) for uid in finished)
     return RunOutcome(why=why, pods=pods, jobs_succeeded=jobs, happened=_happened(facts))

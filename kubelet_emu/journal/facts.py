@@ -144,9 +144,14 @@ class JobFacts:
         return any(c.type == condition and c.status == "True" for c in conditions)
 
     @property
+    def has_verdict(self) -> bool:
+        """Tell whether it is Complete or Failed."""
+        return self.has("Complete") or self.has("Failed")
+
+    @property
     def is_finished(self) -> bool:
         """Tell whether it is Complete or Failed, or gone."""
-        return self.is_deleted or self.has("Complete") or self.has("Failed")
+        return self.is_deleted or self.has_verdict
 
 
 @define

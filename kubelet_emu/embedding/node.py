@@ -26,6 +26,7 @@ from kubelet_emu.journal.records import ManifestRecord, ObjectRef
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.kubelet.timing import timing_named
+from kubelet_emu.lifecycle.reading.logs import log_of_entries
 from kubelet_emu.lifecycle.trace import time_of
 from kubelet_emu.scenarios.driver import Recording
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from kubelet_emu.embedding.pod_log import Answer
     from kubelet_emu.embedding.worlds import World
     from kubelet_emu.journal.encode import Entry
+    from kubelet_emu.lifecycle.log import LifecycleLog
     from kubelet_emu.lifecycle.trace import RawRecord
     from kubelet_emu.scenarios.expectations import MomentExpression
 
@@ -71,6 +73,7 @@ class Node:
     cluster: Cluster = field(repr=False)
     recording: Recording = field(repr=False)
     seen: PodsSeen = field(repr=False)
+    entries: list[Entry] = field(repr=False)
     failures: list[Answer] = field(factory=list, repr=False)
     _rng: random.Random = field(init=False, repr=False)
 
@@ -155,6 +158,10 @@ class Node:
         owned = {pod.name for pod in self.pods if self.owner_of(pod.uid) == name} if kind == "job" else frozenset()
         return record.get("pod") in owned
 
+    def lifecycle_log(self) -> LifecycleLog:
+        """Return everything that has happened on the node, for whoever judges or draws it."""
+        return log_of_entries(tuple(self.entries), file="<node>")
+
     async def wait_for(self, target: Pod | Job, moments: tuple[MomentExpression, ...], timeout: float | None) -> float:  # noqa: ASYNC109 - see Pod.wait_for
         """Wait until one of some moments of a pod or Job was, and return when; WaitError."""
         __tracebackhide__ = True  # a failed test shows its own line
@@ -196,20 +203,27 @@ async def open_node(options: NodeOptions) -> AsyncIterator[Node]:
 
     RuntimeUnavailableError when no engine answers. Cancellation cleans up within a minute.
     """
-    async with open_world(options) as world, trio.open_nursery() as nursery:
+    failure: Exception | None = None
+    async with open_world(options) as world:
         node = _node(options, world)
-        await nursery.start(node.cluster.run)
-        try:
-            yield node
-        finally:
-            with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
-                await _remove_all(node.cluster)
-            nursery.cancel_scope.cancel()
+        async with trio.open_nursery() as nursery:
+            await nursery.start(node.cluster.run)
+            try:
+                yield node
+            except Exception as error:  # noqa: BLE001 - the caller's own: raised below, not in a group
+                failure = error
+            finally:
+                with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
+                    await _remove_all(node.cluster)
+                nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
 
 
 def _node(options: NodeOptions, world: World) -> Node:
     recording, seen = Recording(), PodsSeen()
-    journal = Journal(world.timebase.now, (recording, seen))
+    entries: list[Entry] = []
+    journal = Journal(world.timebase.now, (recording, seen, entries.append))
     configuration = KubeletConfiguration()
     cluster = Cluster(
         runtime=world.runtime,
@@ -226,7 +240,7 @@ def _node(options: NodeOptions, world: World) -> Node:
         log=structlog.get_logger(),
     )
     world.furnish(cluster)
-    return Node(options=options, cluster=cluster, recording=recording, seen=seen)
+    return Node(options=options, cluster=cluster, recording=recording, seen=seen, entries=entries)
 
 
 async def _remove_all(cluster: Cluster) -> None:

@@ -50,6 +50,13 @@ class Pod:
         return str(statuses[-1]["phase"]) if statuses else "Pending"
 
     @property
+    def grace_period_seconds(self) -> int:
+        """Return the grace that its spec gives, 30 once it is gone."""
+        pod = self.node.cluster.api.get("Pod", self.namespace, self.name)
+        seconds = None if pod is None else pod.spec.termination_grace_period_seconds
+        return 30 if seconds is None else seconds
+
+    @property
     def is_gone(self) -> bool:
         """Tell whether the API has it no more."""
         return self.status is None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from kubelet_emu.lifecycle.log import LifecycleLog, LogFault
+from kubelet_emu.lifecycle.log import LifecycleLog, LogFault, SourceFormat
 from kubelet_emu.lifecycle.reading.files import UnrecognisedError, files_of, read_file
 from kubelet_emu.lifecycle.reading.filling import (
     MomentFinder,
@@ -16,9 +16,10 @@ from kubelet_emu.lifecycle.reading.filling import (
     fill_pod,
     fill_runs,
 )
-from kubelet_emu.lifecycle.reading.found import TEXT_FORMATS, ReadError
+from kubelet_emu.lifecycle.reading.found import TEXT_FORMATS, Found, ReadError
 from kubelet_emu.lifecycle.reading.moments import MomentWords
 from kubelet_emu.lifecycle.reading.objects import objects_of
+from kubelet_emu.lifecycle.reading.our_formats import take_entries
 from kubelet_emu.lifecycle.reading.times import NANO, to_datetime
 from kubelet_emu.lifecycle.trace import Trace, time_of
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kubelet_emu.apiserver.objects import APIObject
-    from kubelet_emu.lifecycle.reading.found import Found
+    from kubelet_emu.journal.encode import Entry
     from kubelet_emu.lifecycle.reading.naming import GivenName
     from kubelet_emu.lifecycle.trace import RawRecord
 
@@ -48,10 +49,25 @@ def read_logs(
     founds, faults = _read_all(paths, tuple(names))
     if not founds:
         raise ReadError("\n".join(fault.text for fault in faults) or "no log is named")
+    return _joined(founds, faults, moments, objects_of(manifests))
+
+
+def log_of_entries(entries: Iterable[Entry], file: str) -> LifecycleLog:
+    """Return the records of a run of our own, as if they had been read from `file`."""
+    found = Found(file=file, format=SourceFormat.LIFECYCLE_LOG)
+    take_entries(found, tuple(entries))
+    return _joined([found], [], _NO_WORDS, {})
+
+
+def _joined(
+    founds: list[Found],
+    faults: Iterable[LogFault],
+    moments: MomentWords,
+    objects: dict[tuple[str, str], APIObject],
+) -> LifecycleLog:
     epoch = _align(founds)
     records = _together(founds, moments)
     trace = Trace.of(records)
-    objects = objects_of(manifests)
     for found in founds:
         objects |= found.objects
     return LifecycleLog(

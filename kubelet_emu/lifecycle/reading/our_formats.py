@@ -14,6 +14,7 @@ from kubelet_emu.lifecycle.reading.times import parse_wall_time, to_nanoseconds
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kubelet_emu.journal.encode import Entry
     from kubelet_emu.lifecycle.reading.found import Found
     from kubelet_emu.lifecycle.reading.streams import Line
 
@@ -27,9 +28,15 @@ def read_own_log(found: Found, lines: Iterable[Line]) -> None:
     log = reader.result()
     for problem in log.problems:
         found.fault(problem.line, problem.text)
-    found.is_torn, found.entries = log.is_torn, log.entries
+    found.is_torn = log.is_torn
+    take_entries(found, log.entries)
+
+
+def take_entries(found: Found, entries: tuple[Entry, ...]) -> None:
+    """Take over the entries of a log of ours."""
+    found.entries = entries
     projection = Projection()
-    for entry in log.entries:
+    for entry in entries:
         if isinstance(entry.record, HeaderRecord):
             found.kubernetes = entry.record.kubernetes.removeprefix("v")
         if isinstance(entry.record, ManifestRecord):

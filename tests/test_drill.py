@@ -1,0 +1,234 @@
+"""Drills: the phases of a life, what each shutdown was like, and how it is shown; in virtual time."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from click.testing import CliRunner
+
+from kubelet_emu.cli.main import main
+from kubelet_emu.drill.driving import Drill, run_drill
+from kubelet_emu.drill.machine import as_json, as_junit
+from kubelet_emu.drill.outcome import Shutdown
+from kubelet_emu.drill.text import format_drill
+from kubelet_emu.embedding.options import NodeOptions
+
+SLIDES = Path(__file__).parent.parent / "fixtures" / "slides"
+DEAF = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: deaf}
+spec:
+  terminationGracePeriodSeconds: 4
+  initContainers:
+  - name: proxy
+    image: busybox
+    restartPolicy: Always
+    command: [sh, -c, "trap 'exit 0' TERM; while :; do sleep 1; done"]
+    lifecycle: {preStop: {exec: {command: [sleep, "10"]}}}
+  containers:
+  - {name: main, image: busybox, command: [sleep, "1000"]}
+"""
+WAITING = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: waits}
+spec:
+  containers:
+  - {name: main, image: busybox, envFrom: [{configMapRef: {name: none}}]}
+"""
+NO_READINESS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: never-ready}
+spec:
+  containers:
+  - name: main
+    image: busybox
+    command: [sh, -c, "trap 'exit 0' TERM; while :; do sleep 1; done"]
+    readinessProbe: {exec: {command: ["false"]}}
+"""
+
+
+@cache
+def deaf_drill() -> Drill:
+    """Return the drill of the pod whose containers don't listen."""
+    return run_drill(DEAF, NodeOptions())
+
+
+def names(drill: Drill) -> list[str]:
+    """Return the phases of a drill."""
+    return [shutdown.phase for shutdown in drill.shutdowns]
+
+
+@pytest.mark.parametrize(
+    ("slide", "phases"),
+    [
+        (
+            "slide-15-pod.yaml",
+            [
+                "init init-1",
+                "init init-2",
+                "postStart of regular-1",
+                "when ready",
+                "again during preStop",
+                "sidecar-1 in back-off",
+                "sidecar-2 in back-off",
+                "kubelet restarts meanwhile",
+            ],
+        ),
+        (
+            "slide-17-pod.yaml",
+            [
+                "gate of sidecar-1",
+                "when ready",
+                "sidecar-1 in back-off",
+                "sidecar-2 in back-off",
+                "kubelet restarts meanwhile",
+            ],
+        ),
+        (
+            "slide-19-job.yaml",
+            [
+                "init init-1",
+                "when ready",
+                "sidecar-1 in back-off",
+                "kubelet restarts meanwhile",
+                "regular-1 exits itself",
+            ],
+        ),
+    ],
+)
+def test_a_drill_finds_the_phases_of_a_life_and_each_goes_well(slide: str, phases: list[str]) -> None:
+    drill = run_drill(str(SLIDES / slide), NodeOptions())
+    assert names(drill) == phases
+    assert [shutdown.faults for shutdown in drill.shutdowns] == [()] * len(phases)
+    assert all(shutdown.used is not None and shutdown.used <= shutdown.grace for shutdown in drill.shutdowns)
+
+
+def test_what_ignores_term_needs_sigkill_and_a_long_hook_is_cut_short() -> None:
+    ready = deaf_drill().shutdowns[0]
+    assert ready.phase == "when ready"
+    assert ready.killed == ("main",)
+    assert ready.cut_short == ("proxy",)
+    assert ready.codes == (("proxy", 0), ("main", 137))
+    assert ready.is_in_order
+    assert ready.faults == ("main needed SIGKILL", "the preStop hook of proxy was cut short")
+    assert ready.used is not None
+    assert 4 <= ready.used < 7
+
+
+def test_a_pod_that_never_starts_says_what_it_waits_for() -> None:
+    drill = run_drill(WAITING, NodeOptions())
+    assert drill.shutdowns == ()
+    assert drill.waits_for == 'Failed: Error: configmap "none" not found'
+    assert format_drill(drill, 80) == f"waits: nothing to drill: no container of it ever started: {drill.waits_for}\n"
+    assert json.loads(as_json(drill)) == {"pod": "waits", "shutdowns": [], "waitsFor": drill.waits_for}
+
+
+def test_a_pod_that_never_gets_ready_is_drilled_while_it_runs() -> None:
+    drill = run_drill(NO_READINESS, NodeOptions(timeout=60), lambda name: name == "when ready")
+    assert names(drill) == ["when ready"]
+    assert drill.shutdowns[0].faults == ()
+
+
+def test_progress_hears_of_every_phase() -> None:
+    heard: list[str] = []
+    run_drill(DEAF, NodeOptions(), lambda name: name == "when ready", heard.append)
+    assert heard == ["undisturbed", "when ready"]
+
+
+def test_a_phase_that_is_not_reached_is_a_fault() -> None:
+    lost = Shutdown(phase="when ready", error="pod ready: did not come in 60 s")
+    assert lost.faults == ("pod ready: did not come in 60 s",)
+    text = format_drill(Drill(pod="p", shutdowns=(lost,)), 80)
+    assert "when ready" in text
+    assert "?" in text
+    assert "✗ pod ready: did not come in 60 s: when ready" in text
+
+
+def test_the_matrix_names_each_fault_once() -> None:
+    text = format_drill(deaf_drill(), 120)
+    assert text.splitlines()[0].split() == [
+        "deleted",
+        "at",
+        "grace",
+        "killed",
+        "order",
+        "hooks",
+        "cut",
+        "exit",
+        "codes",
+    ]
+    assert "██████████" in text
+    assert text.count("main needed SIGKILL") == 1
+    assert "✗ main needed SIGKILL: in every phase" in text
+    assert text.endswith("\ndeaf: 0 of 4 shutdowns went well, 4 did not\n")
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_no_row_is_wider_than_the_terminal(width: int) -> None:
+    rows = format_drill(deaf_drill(), width).splitlines()[: 1 + len(deaf_drill().shutdowns)]
+    assert max(map(len, rows)) <= width
+
+
+def test_good_and_bad_rows_are_painted() -> None:
+    good = Shutdown(phase="when ready", used=0.5, deleted_at=1.0, codes=(("c", 0),))
+    bad = Shutdown(phase="again", used=None, killed=("c",))
+    drill = Drill(pod="p", shutdowns=(good, bad))
+    text = format_drill(drill, 120, lambda line, is_good: f"{'+' if is_good else '-'}{line}")
+    lines = text.splitlines()
+    assert lines[1].startswith("+when ready")
+    assert lines[2].startswith("-again")
+    assert "all 0" in lines[1]
+    assert "nothing ran" in lines[2]
+    assert lines[-1] == "p: 1 of 2 shutdowns went well, 1 did not"
+
+
+def test_junit_has_a_case_for_each_phase() -> None:
+    suite = ET.fromstring(as_junit(deaf_drill()))  # noqa: S314 - our own
+    assert suite.get("failures") == suite.get("tests") == "4"
+    failure = suite.find("testcase[@name='when ready']/failure")
+    assert failure is not None
+    assert failure.get("message") == "main needed SIGKILL"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "text"),
+    [
+        (["-k", "when ready"], 1, "deaf: 0 of 1 shutdowns went well"),
+        (["-k", "no such"], 1, "no phase has this name"),
+        (["-k", "when ready", "-o", "json"], 1, '"killed": [\n        "main"'),
+        (["-k", "when ready", "-o", "junit"], 1, "<testsuite"),
+        (["--kubernetes", "1.12"], 2, "version '1.12' is not one of"),
+    ],
+)
+def test_the_command_ends_with_the_verdict(tmp_path: Path, arguments: list[str], status: int, text: str) -> None:
+    (tmp_path / "pod.yaml").write_text(DEAF)
+    ran = CliRunner().invoke(main, ["drill", str(tmp_path / "pod.yaml"), *arguments])
+    assert ran.exit_code == status
+    assert text in ran.output
+
+
+def test_a_good_drill_from_standard_input_exits_0() -> None:
+    text = (SLIDES / "slide-19-job.yaml").read_text()
+    ran = CliRunner().invoke(main, ["drill", "-", "-k", "when ready"], input=text)
+    assert (ran.exit_code, "1 of 1 shutdowns went well" in ran.output) == (0, True)
+
+
+def test_a_bad_manifest_is_named(tmp_path: Path) -> None:
+    ran = CliRunner().invoke(main, ["drill", str(tmp_path / "none.yaml")])
+    assert ran.exit_code == 2
+    assert "none.yaml:1:1: error: " in ran.output
+
+
+def test_without_an_engine_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    (tmp_path / "pod.yaml").write_text(DEAF)
+    ran = CliRunner().invoke(main, ["drill", "--runtime", "docker", str(tmp_path / "pod.yaml")])
+    assert ran.exit_code == 3
+    assert "no container engine" in ran.output

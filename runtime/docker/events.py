@@ -11,7 +11,7 @@ import json
 import math
 import signal
 from contextlib import asynccontextmanager, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 RECONNECT_SECONDS = 0.2
 RECONNECT_CAP_SECONDS = 2.0
+DELIVERY = timedelta(milliseconds=3)
+"""A signal reaches its receiver a little after the request; when the engine tells of it that may have died already."""
 EVENTS_ACTIONS = ("create", "start", "die", "oom", "kill", "destroy")
 
 _TYPES = {
@@ -147,7 +149,7 @@ class EventHub:
                 pass
         event = to_runtime_event(message, own=sent_at is not None)
         if event is not None and sent_at is not None:
-            event = evolve(event, at=sent_at)  # the engine tells of a signal only after its receiver may have died
+            event = evolve(event, at=min(event.at, sent_at + DELIVERY))
         if event is not None:
             self._publish(event)
 

@@ -5,7 +5,6 @@ They run once, in one process and eight at a time; each is then a test of its ow
 
 from __future__ import annotations
 
-import functools
 import os
 import time
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import images
 import pytest
-from attrs import evolve
 from figures import FIGURES
 from heard import Heard
 from registry import SlowProxy
@@ -42,8 +40,6 @@ PATHS = {path.parent.name: path for path in find_scenarios(FOLDER)}
 EXCLUDED = read_exclusions(FOLDER, "docker")
 JOBS = 8
 SAMPLE = frozenset(line.split()[0] for line in (Path(__file__).parent / "scenario_sample.txt").read_text().splitlines())
-KUBELET_TIMING = frozenset({"crashloop-neighbour-unmoved", "kubelet-restart-with-image-update"})
-"""They count on a kubelet's own delays: the least time that something takes, or the jitter of a wait."""
 
 
 @pytest.fixture(scope="session")
@@ -76,15 +72,9 @@ def outcomes(
     options = SuiteOptions(
         paths=(), runtime="docker", jobs=JOBS, registry_mirrors=mirrors, root_dir=tmp_path_factory.mktemp("root")
     )
+    scenarios = [load_scenario(path) for name, path in PATHS.items() if name in wanted]
     heard, begun_at = Heard(), time.perf_counter()
-    for names, its_options in (
-        (wanted - KUBELET_TIMING, options),
-        (wanted & KUBELET_TIMING, evolve(options, timing_name="kubelet")),
-    ):
-        scenarios = [load_scenario(path) for name, path in PATHS.items() if name in names]
-        if scenarios:
-            open_world = functools.partial(open_docker_world, its_options)
-            shared_world(open_world)(longest_first(scenarios), JOBS, heard)
+    shared_world(lambda: open_docker_world(options))(longest_first(scenarios), JOBS, heard)
     request.config.stash[FIGURES] = figures(heard.outcomes, time.perf_counter() - begun_at)
     return heard.outcomes
 
@@ -118,7 +108,7 @@ def test_a_scenario_holds_on_the_engine(engine: APIClient, outcomes: Mapping[str
 
 
 def test_the_sample_names_scenarios_that_hold() -> None:
-    assert PATHS.keys() >= SAMPLE | KUBELET_TIMING
+    assert PATHS.keys() >= SAMPLE
     assert not SAMPLE & EXCLUDED.keys()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 from attrs import define, field
 
-from runtime.api import ContainerID, CRIError, PodSandboxStatus, SandboxID
+from runtime.api import ContainerID, CRIError, NotFoundError, PodSandboxStatus, SandboxID
 from runtime.docker import bodies, convert, naming
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from runtime.docker.making import Maker
     from runtime.docker.pause import PauseImages
     from runtime.docker.stopping import Stopper
+
+
+IMAGE_TRIES = 3
 
 
 @define(eq=False)
@@ -56,12 +59,9 @@ class Sandboxes:
 
     async def run(self, config: PodSandboxConfig) -> SandboxID:
         """Create and start a sandbox; one of this name and attempt that runs is adopted."""
-        name_with = functools.partial(naming.sandbox_name, config.metadata)
         while True:
             tried = self.oom_scores.of_sandboxes
-            image = await self.pause.sandbox_image()
-            body = bodies.sandbox_body(config, image, self.own_labels, oom_score_adj=tried)
-            sandbox_id = await self.maker.create(name_with, body)
+            sandbox_id = await self._create(config, tried)
             try:
                 await self.bridge.write(lambda client: client.start(sandbox_id))  # noqa: B023 - awaited here
             except CRIError as error:
@@ -71,6 +71,20 @@ class Sandboxes:
                 self.oom_scores.refuse()
                 continue
             return SandboxID(sandbox_id)
+
+    async def _create(self, config: PodSandboxConfig, oom_score_adj: int | None) -> str:
+        """Create a sandbox; its image may go between the look and the call, when another session ends."""
+        name_with = functools.partial(naming.sandbox_name, config.metadata)
+        tries = IMAGE_TRIES
+        while True:
+            image = await self.pause.sandbox_image()
+            body = bodies.sandbox_body(config, image, self.own_labels, oom_score_adj=oom_score_adj)
+            try:
+                return await self.maker.create(name_with, body)
+            except NotFoundError:
+                tries -= 1
+                if not tries:
+                    raise
 
     async def stop(self, sandbox_id: SandboxID) -> None:
         """Kill the sandbox's containers, then the sandbox; what is gone is fine.

@@ -180,6 +180,15 @@ async def test_signals_that_the_engine_refuses(behind: PodMaker, stand_in: Stand
         await behind.runtime.stop_container(container_id, 0)
 
 
+async def test_a_sandbox_image_that_goes_at_the_last_moment(behind: PodMaker, stand_in: StandIn) -> None:
+    gone = "No such image: sha256:0"
+    stand_in.refuse("POST .*/containers/create", 404, gone, times=2)
+    await behind.runtime.run_pod_sandbox(sandbox_config())
+    stand_in.refuse("POST .*/containers/create", 404, gone, times=3)
+    with pytest.raises(NotFoundError, match="No such image"):
+        await behind.runtime.run_pod_sandbox(sandbox_config())
+
+
 async def test_starts_and_removals_that_the_engine_refuses(behind: PodMaker, stand_in: StandIn) -> None:
     container_id = await behind.create("a", "sleep 100")
     stand_in.refuse("POST .*/start", 500, "out of order", times=1)

@@ -1,7 +1,4 @@
-"""Where scenarios run: a machine in virtual time, or a Docker engine.
-
-The scenario's own needs and images are read from its file; what a world has of its own is here.
-"""
+"""Where scenarios run in virtual time: each on a clock and a machine of its own."""
 
 from __future__ import annotations
 
@@ -13,12 +10,12 @@ from attrs import field, frozen
 from trio.testing import MockClock
 
 from kubelet_emu.cli.failures import InputError
-from kubelet_emu.kubelet.node import Node
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timebase import Lane, Timebase
 from kubelet_emu.kubelet.timing import KUBELET, Timing
 from kubelet_emu.manifests import format_problem
 from kubelet_emu.scenarios.needs import CGROUP_V2, read_needs
+from kubelet_emu.scenarios.node import REGISTRY, SLOW_REGISTRY, scenario_node
 from kubelet_emu.scenarios.runner import World, run_scenario
 from kubelet_emu.simulation.reading import files_beside, read_file
 from kubelet_emu.simulation.values import Simulation
@@ -33,15 +30,11 @@ if TYPE_CHECKING:
     from kubelet_emu.scenarios.runner import Outcome
     from kubelet_emu.scenarios.scenario_file import Scenario
 
-REGISTRY = "127.0.0.1:5000"
-SLOW_REGISTRY = "127.0.0.1:5001"
 SLOW_BYTES_PER_SECOND = 700_000.0
 FAST_BYTES_PER_SECOND = 50e6
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-NODE_NAME = "node1"
 HOST_IP = "10.0.0.1"
 _MIB = 1 << 20
-_GIB = 1 << 30
 
 
 @frozen(kw_only=True)
@@ -104,7 +97,7 @@ async def _run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:
             World(
                 runtime=runtime,
                 timebase=timebase,
-                node=simulated_node(),
+                node=scenario_node(HOST_IP),
                 settings=KubeletSettings(timing=world.timing),
                 seed=world.seed,
                 sinks=world.sinks,
@@ -122,15 +115,3 @@ def _simulation_of(scenario: Scenario) -> Simulation:
             raise InputError("\n".join(format_problem(problem, file.text) for problem in errors))
         value += file.value
     return value
-
-
-def simulated_node() -> Node:
-    """Return the simulated node."""
-    return Node(
-        name=NODE_NAME,
-        host_ips=(HOST_IP,),
-        labels={"kubernetes.io/hostname": NODE_NAME, "kubernetes.io/os": "linux"},
-        milli_cpu=4000,
-        memory_bytes=16 * _GIB,
-        ephemeral_storage_bytes=100 * _GIB,
-    )

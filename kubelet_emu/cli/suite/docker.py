@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, cast
 
 import click
 import trio
-from attrs import define, evolve, field
+from attrs import define, field
 
 from kubelet_emu.cli.suite.claims import Claims, claims_of
 from kubelet_emu.cli.suite.host_folders import emptied
 from kubelet_emu.cli.suite.node_images import NodeImages
-from kubelet_emu.cli.worlds import REGISTRY, simulated_node
 from kubelet_emu.embedding.instances import default_root, new_instance_id
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timebase import Timebase
 from kubelet_emu.scenarios.needs import CGROUP_V2, read_needs
+from kubelet_emu.scenarios.node import REGISTRY, scenario_node
 from kubelet_emu.scenarios.runner import Outcome, World, run_scenario
 from kubelet_emu.scenarios.steps import StepError
 
@@ -94,11 +94,11 @@ class DockerWorld:
                     await runtime.remove_all()
 
     def _world(self, runtime: DockerRuntime, scenario: Scenario) -> World:
-        node = simulated_node()
+        host_ips = (self.status.host_ip,) if self.status.host_ip else ()
         return World(
             runtime=cast("Runtime", runtime),
             timebase=Timebase.real(),
-            node=evolve(node, host_ips=(self.status.host_ip,) if self.status.host_ip else ()),
+            node=scenario_node(*host_ips),
             settings=KubeletSettings(timing=self.options.timing, mirrors=self.options.registry_mirrors),
             seed=self.options.seed + zlib.crc32(scenario.name.encode()),  # so that uids, and thus names, differ
             is_emptied=True,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import trio
 from attrs import define, field
 
-from kubelet_emu.cli.worlds import REGISTRY, SLOW_REGISTRY
 from kubelet_emu.images.mirrors import image_sources
 from kubelet_emu.manifests import encode
+from kubelet_emu.scenarios.node import REGISTRY, SLOW_REGISTRY
 from runtime.api import CRIError
 
 if TYPE_CHECKING:

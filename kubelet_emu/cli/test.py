@@ -46,7 +46,7 @@ DOCKER_JOBS = 8
     "--timing",
     "timing_name",
     type=click.Choice(["fast", "kubelet"]),
-    help="kubelet: a real node's delays; default: kubelet, fast on docker.",
+    help="kubelet: with a real node's own delays, the default; fast: without.",
 )
 @click.option(
     "--registry-mirror",

@@ -12,6 +12,7 @@ from kubelet_emu.api.codec import DecodeError, decode_mapping
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.apiserver.errors import NotFoundError
 from kubelet_emu.journal.records import RequestRecord
+from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.manifests import load_text
 from runtime.api import CRIError
 
@@ -173,14 +174,22 @@ class Steps:
     async def _kubelet(self, what: str) -> None:
         match what:
             case "start":
-                await self.cluster.start_kubelet()
+                await self._start_kubelet()
             case "stop":
                 await self.cluster.stop_kubelet()
             case "restart" | "kill":  # what supervises a kubelet starts a killed one again
                 await self.cluster.stop_kubelet()
-                await self.cluster.start_kubelet()
+                await self._start_kubelet()
             case _:
                 raise StepError(f"kubelet: {what}: expected start, stop, restart or kill")
+
+    async def _start_kubelet(self) -> None:
+        """Start a kubelet, which takes its time until it watches."""
+        timing = self.cluster.settings.timing
+        if timing.kubelet_start_seconds:
+            await trio.sleep(timing.kubelet_start_seconds)
+            await self.cluster.timebase.turn(Lane.CONTROLLER, "kubelet")
+        await self.cluster.start_kubelet()
 
     async def _observed(self, pod: Pod) -> ObservedPod:
         """Look at the runtime itself: the kubelet may be stopped."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import define, field
 
-from kubelet_emu.lifecycle.reading.moments import MomentKind
+from kubelet_emu.lifecycle.reading.moments import ANY_DEFAULT, MomentKind
 from kubelet_emu.lifecycle.trace import EXIT_SLACK_SECONDS, containers_of, number_of, time_of
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ class MomentFinder:
         if container not in self._rules:
             self._rules[container] = self.moments.rules_for(container, with_defaults=self.with_defaults)
         text = str(line.get("line") or "")
+        if not self.moments.given and not (self.with_defaults and ANY_DEFAULT.search(text)):
+            return []
         return [rule for rule in self._rules[container] if rule.pattern.search(text)]
 
     def _moment(self, line: RawRecord, rule: MomentRule) -> RawRecord:

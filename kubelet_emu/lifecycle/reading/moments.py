@@ -67,6 +67,10 @@ DEFAULT_RULES = (
 """What lines mean when nothing else is said: the words that test scripts print."""
 
 
+ANY_DEFAULT = re.compile("|".join(rule.pattern.pattern for rule in DEFAULT_RULES))
+"""Found in a line that any of the defaults is found in: most lines are none of them."""
+
+
 @frozen
 class MomentWords:
     """The rules of one reading: those that were given, and the defaults that they don't replace."""

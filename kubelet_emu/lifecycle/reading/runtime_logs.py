@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from attrs import define, field
 
-from kubelet_emu.lifecycle.reading.times import TIME, WallTime, parse_wall_time
+from kubelet_emu.lifecycle.reading.times import TIME, WallTime, parse_wall_time, time_of_match
 
 if TYPE_CHECKING:
     from kubelet_emu.lifecycle.reading.found import Found
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kubelet_emu.lifecycle.reading.streams import Line
 
 MOST_TEXT = 16 * 1024 * 1024
-_CRI_LINE = re.compile(rf"({TIME}) (stdout|stderr) ([FP])(?::[FP])*(?: (.*))?$", re.DOTALL)
+_CRI_LINE = re.compile(rf"{TIME} (?P<stream>stdout|stderr) (?P<tag>[FP])(?::[FP])*(?: (?P<text>.*))?$", re.DOTALL)
 _POD_LABEL, _CONTAINER_LABEL = "io.kubernetes.pod.name", "io.kubernetes.container.name"
 
 
@@ -57,8 +57,12 @@ class PieceJoiner:
         if parts is None:
             self._fault(line, "no TIME STREAM F|P LINE")
             return
-        time, stream, tag, text = parts.groups()
-        self._take(_Piece(parse_wall_time(time), stream, text or "", tag == "F"))
+        try:
+            at = time_of_match(parts)
+        except ValueError as error:
+            self._fault(line, str(error))
+            return
+        self._take(_Piece(at, parts["stream"], parts["text"] or "", parts["tag"] == "F"))
 
     def read_docker(self, line: Line) -> None:
         """Take one line of a json-file; its labels name the container, where the engine was told to keep them."""

@@ -11,16 +11,17 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from kubelet_emu.lifecycle.reading.times import TIME, parse_wall_time
+from kubelet_emu.lifecycle.reading.times import TIME, WallTime, time_of_match
 
 if TYPE_CHECKING:
     from kubelet_emu.lifecycle.reading.found import Found
     from kubelet_emu.lifecycle.reading.naming import ContainerName
     from kubelet_emu.lifecycle.reading.streams import Line
+    from kubelet_emu.lifecycle.trace import RawRecord
 
 _ARROW = "\u203a"
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_LINE = re.compile(rf"(?P<who>\[[^\]\s]+\] |(?:[^\s\[]+ ){{1,4}}|)(?P<time>{TIME})(?: (?P<line>.*))?$", re.DOTALL)
+_LINE = re.compile(rf"(?P<who>\[[^\]\s]+\] |(?:[^\s\[]+ ){{1,4}}|){TIME}(?: (?P<line>.*))?$", re.DOTALL)
 _AFTER_TIME = re.compile(
     rf"(?P<who>(?:\[[^\]\s]+\]|[^\s{_ARROW}|]+ [^\s{_ARROW}|]+)) [{_ARROW}|] (?P<line>.*)$", re.DOTALL
 )
@@ -29,7 +30,7 @@ _NOTICE = re.compile(rf"[+-] \S+ {_ARROW} \S+\s*$")
 
 class _Parts(NamedTuple):
     who: tuple[str, str]
-    time: str
+    at: WallTime
     line: str
 
 
@@ -48,9 +49,9 @@ def read_prefixed_line(found: Found, line: Line, name: ContainerName) -> None:
     text = line.data.decode("utf-8", "backslashreplace")
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
-    if not text.strip() or _NOTICE.match(text):
-        return
     parts = _split_json(text) if text.startswith("{") else _split(text)
+    if parts is None and (not text.strip() or _NOTICE.match(text)):
+        return
     if parts is None:
         found.fault(line.number, f"no POD CONTAINER TIME LINE: {_shown(text)}")
         return
@@ -58,23 +59,26 @@ def read_prefixed_line(found: Found, line: Line, name: ContainerName) -> None:
     if not container:
         found.fault(line.number, "nothing says which container wrote this: give --name POD/CONTAINER")
         return
-    whose = {"pod": pod, "container": container} if pod else {"container": container}
+    record: RawRecord = {"kind": "log", "pod": pod, "container": container, "line": parts.line}
+    if not pod:
+        del record["pod"]
     if name.run and not parts.who[1]:
-        whose["run"] = name.run  # type: ignore[assignment]  # a record's values are of several types
-    found.add(parse_wall_time(parts.time), {"kind": "log", **whose, "line": parts.line})
+        record["run"] = name.run
+    found.add(parts.at, record)
 
 
 def _split(text: str) -> _Parts | None:
     found = _LINE.match(text)
     if found is None:
         return None
-    who, time, line = found["who"], found["time"], found["line"] or ""
+    who, line = found["who"], found["line"] or ""
     if not who and (after := _AFTER_TIME.match(line)):
         who, line = after["who"], after["line"]
     names = _names(who)
     if names is None:
         return None
-    return _Parts(names, time, line.removeprefix(f"{_ARROW} ") if names[1] else line)
+    at = _time_of(found)
+    return None if at is None else _Parts(names, at, line.removeprefix(f"{_ARROW} ") if names[1] else line)
 
 
 @lru_cache(maxsize=1024)
@@ -101,7 +105,16 @@ def _split_json(text: str) -> _Parts | None:
     inner = _LINE.match(str(value["message"]).rstrip("\n"))
     if inner is None or inner["who"]:
         return None
-    return _Parts((str(value["podName"]), str(value["containerName"])), inner["time"], inner["line"] or "")
+    at = _time_of(inner)
+    names = (str(value["podName"]), str(value["containerName"]))
+    return None if at is None else _Parts(names, at, inner["line"] or "")
+
+
+def _time_of(found: re.Match[str]) -> WallTime | None:
+    try:
+        return time_of_match(found)
+    except ValueError:
+        return None
 
 
 def _shown(text: str) -> str:

@@ -12,8 +12,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 NANO = 1_000_000_000
-TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
-_PARTS = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)$")
+TIME = r"(?P<second>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}))?(?P<zone>Z|[+-]\d\d:?\d\d)"
+"""A time within a larger pattern; `time_of_match` reads it."""
+_PARTS = re.compile(TIME + "$")
 
 
 class WallTime(NamedTuple):
@@ -28,7 +29,12 @@ def parse_wall_time(text: str) -> WallTime:
     found = _PARTS.match(text)
     if found is None:
         raise ValueError(f"{text!r} is no RFC 3339 time")
-    second, fraction, zone = found.groups()
+    return time_of_match(found)
+
+
+def time_of_match(found: re.Match[str]) -> WallTime:
+    """Return the time that a pattern with `TIME` has found; ValueError for a day or an hour that there isn't."""
+    second, fraction, zone = found["second"], found["fraction"], found["zone"]
     whole = _seconds(second, zone) * NANO
     if fraction is None:
         return WallTime(whole, 1.0)

@@ -91,13 +91,20 @@ def since_last(at: float, before: float | None) -> tuple[float, float]:
     return (low if before is None else max(low, min(before, at)), at)
 
 
+def change_bounds(record: RawRecord, before: float | None) -> tuple[float, float]:
+    """Return the bounds of a change that a record shows, when one of time `before` still showed the old value."""
+    high = latest(record)
+    low = min(high - STATUS_SLACK_SECONDS, time_of(record))
+    return (low if before is None else max(low, min(before, high)), high)
+
+
 def phases_of(records: PodRecords) -> Iterator[PhaseChange]:
     """Yield the phases in order, each when it came or got another reason."""
     old, before = None, None
     for record in records.of_kind("status"):
         now = (str(record.get("phase") or ""), str(record.get("reason") or ""))
         if now != old and now[0]:
-            at = interval(*since_last(time_of(record), before), f"phase {now[0]}")
+            at = interval(*change_bounds(record, before), f"phase {now[0]}")
             yield PhaseChange(at=at, phase=now[0], reason=now[1], message=str(record.get("message") or ""))
         old, before = now, time_of(record)
 
@@ -111,7 +118,7 @@ def conditions_of(records: Iterable[RawRecord]) -> Iterator[ConditionChange]:
         for name, status in mapping_of(record, "conditions").items():
             now = (str(status), str(reasons.get(name) or ""), str(messages.get(name) or ""))
             if old.get(name) != now:
-                at = interval(*since_last(time_of(record), before), f"condition {name}={status}")
+                at = interval(*change_bounds(record, before), f"condition {name}={status}")
                 yield ConditionChange(at=at, type=name, status=now[0], reason=now[1], message=now[2])
             old[name] = now
         before = time_of(record)
@@ -132,9 +139,9 @@ def states_of(records: PodRecords, container: str) -> Iterator[StateChange]:
 def events_of(records: PodRecords) -> Iterator[EventSeen]:
     """Yield the events of a pod."""
     for record in records.of_kind("event"):
-        reason, at = str(record.get("reason") or ""), time_of(record)
+        reason, high = str(record.get("reason") or ""), latest(record)
         yield EventSeen(
-            at=interval(at - EVENT_SLACK_SECONDS, at, f"event {reason}"),
+            at=interval(min(high - EVENT_SLACK_SECONDS, time_of(record)), high, f"event {reason}"),
             type=str(record.get("type") or ""),
             reason=reason,
             message=str(record.get("message") or ""),
@@ -154,7 +161,7 @@ def deletions_of(records: PodRecords) -> Iterator[Deletion]:
         given = record.get("gracePeriodSeconds", record.get("deletionGracePeriodSeconds"))
         grace = None if given is None else float(number_of(given))
         if old is None or (grace is not None and (grace,) != old):
-            at = interval(*since_last(time_of(record), before if old is None else None), "terminating")
+            at = interval(*change_bounds(record, before if old is None else None), "terminating")
             yield Deletion(at=at, grace=grace)
             old = (grace,)
 

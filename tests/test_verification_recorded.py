@@ -6,11 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from lifecycle_logs import TRACES, recorded, slide
+from lifecycle_logs import FIXTURES, TRACES, recorded, slide
 from verification_makers import terms_of
 
 from kubelet_emu.config.features import gates_for
+from kubelet_emu.lifecycle.reading import read_logs
 from kubelet_emu.lifecycle.verification import RULES, Outcome, Report, Terms, verify
+from kubelet_emu.manifests.loading import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +46,19 @@ def judged(number: int, manifest: str, version: str) -> Report:
 
 def codes(report: Report, outcome: Outcome) -> list[str]:
     return [finding.rule.code for finding in report.of(outcome)]
+
+
+CLUSTER = sorted((FIXTURES / "cluster").iterdir())
+VIEWS = [("pod.json",), ("logs.txt",), ("events.json", "logs.txt"), ("pod.json", "events.json", "logs.txt")]
+
+
+@pytest.mark.parametrize("with_manifest", [True, False], ids=["with manifest", "without"])
+@pytest.mark.parametrize("view", VIEWS, ids=" ".join)
+@pytest.mark.parametrize("folder", CLUSTER, ids=[folder.name for folder in CLUSTER])
+def test_what_kubectl_printed_breaks_no_rule(folder: Path, view: tuple[str, ...], *, with_manifest: bool) -> None:
+    manifests = [loaded.object for loaded in load([str(folder / "manifest.yaml")]).objects] if with_manifest else []
+    report = verify(read_logs([folder / name for name in view], manifests=manifests))
+    assert codes(report, Outcome.VIOLATION) == []
 
 
 SLIDES = [

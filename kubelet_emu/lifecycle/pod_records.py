@@ -47,11 +47,10 @@ class PodRecords:
 
     @classmethod
     def of(cls, pod: str, records: Iterable[RawRecord], *, has_hooks: bool = False) -> PodRecords:
-        """Return the records that are a pod's; one that names no object is every pod's."""
+        """Return a pod's records by kind."""
         found = cls(pod, has_hooks)
         for record in records:
-            if record.get("pod", pod) == pod and not (record.get("job") and not record.get("pod")):
-                found.kinds.setdefault(str(record.get("kind")), []).append(record)
+            found.kinds.setdefault(str(record.get("kind")), []).append(record)
         return found
 
     def of_kind(self, kind: str, container: str | None = None) -> Iterator[RawRecord]:

@@ -27,7 +27,7 @@ from kubelet_emu.lifecycle.pod_records import (
 from kubelet_emu.lifecycle.run_facts import runs_of_part
 from kubelet_emu.lifecycle.specs import Part, identify, parts_of, unnamed_part
 from kubelet_emu.lifecycle.stops import with_stops
-from kubelet_emu.lifecycle.trace import STATUS_SLACK_SECONDS, containers_of, interval, number_of, time_of
+from kubelet_emu.lifecycle.trace import STATUS_SLACK_SECONDS, Trace, containers_of, interval, number_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.batch_v1 import Job
     from kubelet_emu.apiserver.objects import APIObject
     from kubelet_emu.lifecycle.log import LifecycleLog
-    from kubelet_emu.lifecycle.trace import RawRecord, Trace
+    from kubelet_emu.lifecycle.trace import RawRecord
 
     Objects = Mapping[tuple[str, str], APIObject]
 
@@ -48,7 +48,8 @@ def recount(log: LifecycleLog) -> LogHistory:
     extra = tuple(_own_records(log))
     records = sorted((*trace.records, *extra), key=time_of)
     pods = trace.pods or ((_LONE_POD,) if any(map(_is_of_pod, records)) else ())
-    histories = tuple(_pod(pod, records, log, has_hooks=bool(extra)) for pod in pods)
+    each = _by_pod(records, pods)
+    histories = tuple(_pod(Trace(each[pod], (pod,), trace.is_exact), log) for pod in pods)
     kinds = {str(record.get("kind")) for record in records}
     return LogHistory(
         pods=histories,
@@ -58,6 +59,18 @@ def recount(log: LifecycleLog) -> LogHistory:
         has_events="event" in kinds,
         has_signals="cri" in kinds,
     )
+
+
+def _by_pod(records: list[RawRecord], pods: tuple[str, ...]) -> dict[str, list[RawRecord]]:
+    """Return the records of each pod in order of time; what names no object belongs to every one."""
+    found: dict[str, list[RawRecord]] = {pod: [] for pod in pods}
+    for record in records:
+        if (name := record.get("pod")) is not None:
+            found.get(str(name), []).append(record)
+        elif not record.get("job"):
+            for own in found.values():
+                own.append(record)
+    return found
 
 
 def _is_of_pod(record: RawRecord) -> bool:
@@ -80,9 +93,11 @@ def _own_records(log: LifecycleLog) -> Iterator[RawRecord]:
             yield {"t": t, "kind": "probe", "probe": record.probe, "outcome": record.outcome, **whose}
 
 
-def _pod(name: str, every: list[RawRecord], log: LifecycleLog, *, has_hooks: bool) -> PodHistory:
-    records = PodRecords.of(name, every, has_hooks=has_hooks)
-    seen = log.trace.container_names(name)
+def _pod(trace: Trace, log: LifecycleLog) -> PodHistory:
+    """Return the history of a pod from a trace that has nothing else."""
+    name = trace.pods[0]
+    records = PodRecords.of(name, trace.records, has_hooks=bool(log.entries))
+    seen = trace.container_names(name)
     identity = identify(name, seen, log.objects)
     parts = list(parts_of(identity.spec))
     named, types = {part.name for part in parts}, _types(records)
@@ -96,7 +111,7 @@ def _pod(name: str, every: list[RawRecord], log: LifecycleLog, *, has_hooks: boo
         spec=identity.spec,
         owner=identity.owner,
         is_mirror=identity.is_mirror,
-        containers=tuple(_container(part, records, log.trace) for part in parts),
+        containers=tuple(_container(part, records, trace) for part in parts),
         created=None if first is None else interval(first - STATUS_SLACK_SECONDS, first, "created"),
         deletions=tuple(deletions_of(records)),
         gone=tuple(at_of(record, "deleted") for record in records.of_kind("deleted")),
@@ -111,8 +126,8 @@ def _pod(name: str, every: list[RawRecord], log: LifecycleLog, *, has_hooks: boo
         rebuilds=tuple(sorted(_rebuilds(events, conditions))),
         remade=tuple(_remade(records)),
         is_seen_from_start=_is_seen_from_start(records),
-        is_exact=log.trace.is_exact,
-        ended_at=time_of(every[-1]) if every else 0.0,
+        is_exact=trace.is_exact,
+        ended_at=time_of(log.trace.records[-1]) if log.trace.records else 0.0,
     )
     return with_stops(history, records)
 

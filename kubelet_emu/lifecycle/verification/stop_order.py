@@ -203,11 +203,12 @@ def _not_started(
     since = pod.terminating
     if over is not None and started.low > over.high + CLOCK_SLACK_SECONDS:
         yield _started_late(run, started, over, "a pod whose phase is terminal starts nothing")
-    elif since is None or started.high <= since.low:
-        if since is not None:
-            yield ordered(run.name, started, since, "")
-    else:
+    elif since is not None and started.high > since.low:
         yield _during(pod, run, started, since, previous)
+    else:
+        begun = since or over
+        told = "" if begun is None else f", {seconds(begun.low - started.high)} before {shown(begun)}"
+        yield kept(run.name, f"{shown(started)}{told}", started)
 
 
 def _during(

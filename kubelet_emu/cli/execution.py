@@ -16,6 +16,7 @@ from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.inputs import read_inputs, show_problems
 from kubelet_emu.cli.outputs import open_outputs
 from kubelet_emu.cli.session import Session
+from kubelet_emu.cli.sinks import AfterEnd
 from kubelet_emu.config.features import gates_for
 from kubelet_emu.config.kubelet_configuration import ConfigurationError, KubeletConfiguration
 from kubelet_emu.config.kubelet_configuration import load as load_configuration
@@ -31,12 +32,14 @@ from kubelet_emu.manifests import format_problem
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
     from kubelet_emu.cli.inputs import Inputs
     from kubelet_emu.cli.options import RunOptions
     from kubelet_emu.cli.outputs import Outputs, Streams
     from kubelet_emu.cli.session import Emulator
     from kubelet_emu.config.features import FeatureGates
+    from kubelet_emu.journal.encode import Entry
     from kubelet_emu.journal.records import Record
 
 MAX_SEED = 2**32
@@ -169,10 +172,12 @@ class _Run:
     timebase: Timebase
     session: Session = field(init=False)
     journal: Journal = field(init=False)
+    _drawn: list[Entry] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Build session and journal."""
         options = self.plan.options
+        pictures = () if options.timeline is None else (AfterEnd(self._drawn.append),)
         self.session = Session(
             emit=self.emit,
             abandon=self._abandon,
@@ -184,7 +189,7 @@ class _Run:
         )
         self.journal = Journal(
             now=self.timebase.now,
-            sinks=(*self.outputs.sinks(self.timebase.epoch, options), self.session),
+            sinks=(*self.outputs.sinks(self.timebase.epoch, options), *pictures, self.session),
             redactor=Redactor(key=self._redaction_key(), log_values=options.log_values),
         )
 
@@ -205,9 +210,20 @@ class _Run:
             why = await self._in_its_folder(open_emulator)
             readers.cancel_scope.cancel()
         self.outputs.err.write(format_summary(summarize(self.session.facts), _width()))
+        if self.plan.options.timeline is not None:
+            self._draw(self.plan.options.timeline)
         if self.plan.options.keep:
             self.outputs.say(_kept(self.plan.instance))
         return why
+
+    def _draw(self, path: Path) -> None:
+        """Write the run's timeline; a file that can't be written is said."""
+        from kubelet_emu.cli.timeline import picture_of
+
+        try:
+            path.write_text(picture_of(self._drawn, path.suffix), encoding="utf-8")
+        except OSError as error:
+            self.outputs.say(f"warning: --timeline {path}: {error.strerror}")
 
     async def _in_its_folder(self, open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]]) -> Why:
         """Run the session; its folder goes with it, unless something is kept or left."""

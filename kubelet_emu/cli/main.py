@@ -18,6 +18,7 @@ COMMANDS = {
     "verify": "Judge a log by the kubelet's rules.",
     "trace": "Convert a lifecycle log into a trace.",
     "drill": "Delete a pod in each phase of its life; show each shutdown.",
+    "timeline": "Draw the pods of a log.",
     "why": "Say what pods of a log wait for.",
     "replay": "Take the decisions of a lifecycle log again, by today's rules.",
     "prune": "Remove what dead runs have left behind.",

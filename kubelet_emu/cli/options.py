@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from attrs import field, frozen
@@ -17,7 +18,6 @@ from kubelet_emu.manifests.safety import SafetyPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from kubelet_emu.cli.triggers import Trigger
     from kubelet_emu.images.mirrors import Mirror
@@ -95,6 +95,14 @@ def read_address(text: str) -> str:
         raise ValueError(f"{text!r} is no IP address") from error
 
 
+def read_picture(text: str) -> Path:
+    """Read the name of a picture, which tells its kind; ValueError."""
+    path = Path(text)
+    if path.suffix not in {".svg", ".html"}:
+        raise ValueError(f"{text!r} is neither a .svg nor a .html file")
+    return path
+
+
 def read_on_term(text: str) -> int | None:
     """Read `0`, `143` or `ignore` (None); ValueError."""
     if text == "ignore":
@@ -120,6 +128,7 @@ class RunOptions:
     fail_on: frozenset[FailOn] = frozenset()
     output: Literal["text", "json"] = "text"
     trace: Path | None = None
+    timeline: Path | None = None
     keep: bool = False
     root_dir: Path | None = None
     node_name: str = ""

@@ -80,6 +80,12 @@ PARAMETERS: tuple[click.Option, ...] = (
     ),
     click.Option(["--log"], type=PATH, metavar="FILE", help="Write the lifecycle log (JSON lines, mode 0600)."),
     click.Option(["--log-values"], is_flag=True, help="Keep plain env values in records instead of digests."),
+    click.Option(
+        ["--timeline"],
+        type=Word("picture", words.read_picture),
+        metavar="FILE",
+        help="Draw the run at its end: a .svg or a .html file.",
+    ),
     click.Option(["--trace"], type=PATH, metavar="FILE", help="Write the trace that scenarios are checked against."),
     click.Option(
         ["-o", "--output"],

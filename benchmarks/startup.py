@@ -19,20 +19,31 @@ kind: Pod
 metadata: {name: one}
 spec:
   containers:
-  - {name: main, image: "busybox:1"}
+  - name: main
+    image: "busybox:1"
+    env:
+    - {name: FIRST, value: one}
 """
+MANY = 400
+PADDING = "".join(f"    - {{name: VARIABLE_{n}, value: a value that is no secret at all}}\n" for n in range(40))
 
 
 def measure(folder: Path, repeats: int) -> tuple[Row, ...]:
-    """Return the rows of `--help` and of `validate` with one pod."""
-    pod = folder / "one.yaml"
+    """Return the rows of `--help`, and of `validate` with one pod and with as many as fill about a megabyte."""
+    pod, many = folder / "one.yaml", folder / "many.yaml"
     pod.write_text(POD)
+    many.write_text("---\n".join(POD.replace("one", f"pod-{n}") + PADDING for n in range(MANY)))
     pairs = (
         ("--help, against importing click", (*PROGRAM, "--help"), "click"),
         (
             "validate 1 pod, against importing click, attrs and yaml",
             (*PROGRAM, "validate", str(pod)),
             "click,attrs,yaml",
+        ),
+        (
+            "validate a file of 1 MB, against reading it with PyYAML's C loader",
+            (*PROGRAM, "validate", str(many)),
+            f"click,attrs,yaml; list(yaml.load_all(open({str(many)!r}), yaml.CSafeLoader))",
         ),
     )
     return tuple(

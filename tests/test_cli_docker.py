@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,7 +98,6 @@ def launch(folder: Path, manifest: Path, *words: str) -> subprocess.Popen[str]:
 
 def test_the_demo_runs_a_job_and_leaves_nothing(engine: docker.DockerClient, tmp_path: Path) -> None:
     had_image = bool(engine.images.list(name=IMAGE))
-    started = time.perf_counter()
     done = subprocess.run(
         command(tmp_path, "demo", "--trace", str(tmp_path / "trace")),
         capture_output=True,
@@ -108,7 +106,6 @@ def test_the_demo_runs_a_job_and_leaves_nothing(engine: docker.DockerClient, tmp
         timeout=LIMIT,
     )
     assert done.returncode == 0, done.stderr
-    assert time.perf_counter() - started < 30
     assert "job/demo  Complete    1 succeeded, 0 failed\n" in done.stderr
     assert "nobody killed" in done.stderr
     assert "order: KEP-753" in done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -278,13 +277,11 @@ BOMB = (
 )
 
 
-def test_an_alias_bomb_is_refused_quickly() -> None:
+def test_an_alias_bomb_is_refused_before_it_grows() -> None:
     names = "abcdefghij"
     lines = [f"      {new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in pairwise(names)]
-    start = time.perf_counter()
 
     assert [kind for _, kind, _ in told(BOMB + "".join(lines))] == ["Too much"]
-    assert time.perf_counter() - start < 2
 
 
 @pytest.mark.parametrize(
@@ -300,12 +297,10 @@ def test_nesting_beyond_bounds_is_refused(text: str) -> None:
     assert [kind for _, kind, _ in told(text)] in (["Syntax"], ["Too much"])
 
 
-def test_a_large_file_is_read_in_well_under_a_second() -> None:
-    start = time.perf_counter()
+def test_a_large_file_is_read_whole() -> None:
     result = manifests.load([str(FIXTURES / "23-huge-file" / "manifest.yaml")])
 
     assert (len(result.objects), result.problems) == (401, ())
-    assert time.perf_counter() - start < 1
 
 
 def test_folders_files_and_standard_input(tmp_path: Path) -> None:

@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, cast
 import jsonschema
 import pytest
 from click.testing import CliRunner
+from journal_makers import EPOCH
 
 from kubelet_emu.cli.main import main
 from kubelet_emu.journal.deferred import Deferred
 from kubelet_emu.journal.read import read_lines
 from kubelet_emu.journal.records import ObservedRecord, SyncRecord
-from kubelet_emu.journal.schema import FILE, as_text
-from kubelet_emu.journal.sync_input import describe_input, read_input
+from kubelet_emu.journal.schema import FILE
+from kubelet_emu.journal.schema import as_text as schema_text
+from kubelet_emu.journal.sync_input import describe_input, read_input, says_restarting_all
 from kubelet_emu.journal.values import encode
 from kubelet_emu.lifecycle.replaying import Replay, replay
+from kubelet_emu.lifecycle.replaying.explaining import because
 from kubelet_emu.lifecycle.replaying.fold import recorded_syncs
+from kubelet_emu.lifecycle.replaying.report import as_json, as_text
+from kubelet_emu.lifecycle.replaying.wording import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,7 +226,7 @@ def test_what_cant_be_replayed_is_refused(tmp_path: Path, lines: list[Line]) -> 
 
 
 def test_the_schema_is_that_of_the_records() -> None:
-    assert FILE.read_text() == as_text(), "write it anew: python -m kubelet_emu.journal.schema"
+    assert FILE.read_text() == schema_text(), "write it anew: python -m kubelet_emu.journal.schema"
 
 
 def test_a_log_fulfils_the_schema(lines: list[Line]) -> None:
@@ -238,3 +243,60 @@ def test_the_schema_refuses_what_a_reader_would(lines: list[Line], kind: str) ->
     key = next(key for key in line if key not in {"t", "n", "kind", "name", "pod"} and line[key] != 0)
     assert not validator.is_valid({**line, key: object})
     assert not validator.is_valid({**line, "n": "x"})
+
+
+def test_every_part_of_a_decision_has_words(lines: list[Line]) -> None:
+    entries = read_lines(json.dumps(line).encode() + b"\n" for line in lines).entries
+    sync = next(each.sync for each in recorded_syncs(entries) if each.sync is not None)
+    decision = {
+        "killPod": True,
+        "createSandbox": True,
+        "startInit": [1],
+        "start": [0, 7],
+        "reset": [{"id": "a", "name": "helper", "kill": True}, {"id": "b", "name": "main"}],
+        "updateCPU": ["main"],
+        "updateMemory": ["helper"],
+    }
+    assert in_words(sync.pod, decision) == (
+        "kill the pod, make a new sandbox, start helper, start main, start container 7, kill and remove helper, "
+        "remove main, resize the cpu of main, resize the memory of helper"
+    )
+    assert [line.partition(":")[0] for line in because(sync, decision, {})] == [
+        "pod",
+        "helper",
+        "main",
+        "container 7",
+    ]
+
+
+def as_unreadable(line: Line) -> Line:
+    manifest = cast("dict[str, object]", line["manifest"])
+    return {**line, "manifest": {**manifest, "spec": "none"}} if line.get("object") is None else line
+
+
+def test_a_manifest_that_cant_be_read_is_told(lines: list[Line]) -> None:
+    found = again([as_unreadable(line) if line["kind"] == "pod" else line for line in lines])
+    assert {each.why for each in found.skipped} == {"its manifest can't be read: spec: 'none' is not a PodSpec"}
+    told = as_json(found, EPOCH)["skipped"]
+    assert isinstance(told, list)
+    assert len(told) == len(found.skipped)
+    assert "can't be taken again: its manifest" in as_text(found, EPOCH)
+
+
+@pytest.mark.parametrize("is_said", [True, False])
+def test_the_restart_of_all_containers_is_as_the_sync_saw_it(lines: list[Line], is_said: bool) -> None:  # noqa: FBT001
+    condition = {"type": "AllContainersRestarting", "status": "True" if not is_said else "False"}
+    new: list[Line] = []
+    for line in lines:
+        if line["kind"] == "sync":
+            given = cast("dict[str, object]", line["input"])
+            new.append({**line, "input": {**given, "restartingAll": is_said}})
+        elif line["kind"] == "status":
+            status = cast("dict[str, object]", line["status"])
+            others = cast("list[object]", status.get("conditions", []))
+            new.append({**line, "status": {**status, "conditions": [*others, condition]}})
+        else:
+            new.append(line)
+    entries = read_lines(json.dumps(line).encode() + b"\n" for line in new).entries
+    syncs = [each.sync for each in recorded_syncs(entries) if each.sync is not None]
+    assert {says_restarting_all(sync.previous_status) for sync in syncs} == {is_said}

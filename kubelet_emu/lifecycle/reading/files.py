@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, BinaryIO, assert_never
 from kubelet_emu.lifecycle.log import SourceFormat
 from kubelet_emu.lifecycle.reading.api_objects import APIObjectReader
 from kubelet_emu.lifecycle.reading.found import Found, ReadError
-from kubelet_emu.lifecycle.reading.json_objects import JSONObjects
+from kubelet_emu.lifecycle.reading.json_objects import MOST_OBJECT_BYTES, JSONObjects
 from kubelet_emu.lifecycle.reading.naming import name_of_file
 from kubelet_emu.lifecycle.reading.our_formats import read_own_log, read_trace
 from kubelet_emu.lifecycle.reading.recognising import FORMATS, recognise
 from kubelet_emu.lifecycle.reading.runtime_logs import PieceJoiner
-from kubelet_emu.lifecycle.reading.streams import STDIN, head_of, lines_of, open_log
+from kubelet_emu.lifecycle.reading.streams import MOST_LINE_BYTES, STDIN, head_of, lines_of, open_log
 from kubelet_emu.lifecycle.reading.text_lines import read_prefixed_line
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ def read_file(path: Path | BinaryIO, names: Iterable[GivenName]) -> Found:
         if source_format is None:
             raise UnrecognisedError(_unrecognised(file, head))
         found = Found(file=file, format=source_format)
-        _read(found, lines_of(stream), name_of_file(file, names))
+        is_json = source_format in {SourceFormat.EVENTS, SourceFormat.WATCH}
+        lines = lines_of(stream, MOST_OBJECT_BYTES if is_json else MOST_LINE_BYTES)
+        _read(found, lines, name_of_file(file, names))
     return found
 
 

@@ -33,6 +33,7 @@ class JSONObjects:
     """Splits lines into objects. `fault` gets what can't be read; `is_torn` says that the last object was cut."""
 
     fault: Callable[[int, str], None]
+    most_bytes: int = MOST_OBJECT_BYTES
     is_torn: bool = field(default=False, init=False)
     _parts: list[bytes] = field(factory=list, init=False)
     _begun_at: int = field(default=0, init=False)
@@ -57,8 +58,8 @@ class JSONObjects:
     def _keep(self, data: bytes) -> None:
         self._parts.append(data)
         self._bytes += len(data)
-        if self._bytes > MOST_OBJECT_BYTES:
-            self.fault(self._begun_at, f"an object of more than {MOST_OBJECT_BYTES} bytes")
+        if self._bytes > self.most_bytes:
+            self.fault(self._begun_at, f"an object of more than {self.most_bytes} bytes")
             self._drop()
 
     def _drop(self) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kubelet_emu.lifecycle.reading.naming import ContainerName
     from kubelet_emu.lifecycle.reading.streams import Line
 
-MOST_TEXT = 16 * 1024 * 1024
+MOST_TEXT = 4 * 1024 * 1024
 _CRI_LINE = re.compile(rf"{TIME} (?P<stream>stdout|stderr) (?P<tag>[FP])(?::[FP])*(?: (?P<text>.*))?$", re.DOTALL)
 _POD_LABEL, _CONTAINER_LABEL = "io.kubernetes.pod.name", "io.kubernetes.container.name"
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STDIN = "<stdin>"
 HEAD_BYTES = 256 * 1024
-MOST_LINE_BYTES = 16 * 1024 * 1024
+MOST_LINE_BYTES = 4 * 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 
@@ -68,8 +68,8 @@ def head_of(stream: io.BufferedReader, name: str) -> bytes:
         raise ReadError(f"{name}: broken gzip file: {error}") from error
 
 
-def lines_of(stream: io.BufferedReader) -> Iterator[Line]:
-    """Yield the lines; a line beyond 16 MB is cut there, its rest is dropped.
+def lines_of(stream: io.BufferedReader, most_bytes: int = MOST_LINE_BYTES) -> Iterator[Line]:
+    """Yield the lines; what a line has beyond `most_bytes` is dropped.
 
     A gzip file that is cut ends like a text file that is cut: with an incomplete line.
     """
@@ -77,10 +77,10 @@ def lines_of(stream: io.BufferedReader) -> Iterator[Line]:
     while True:
         number += 1
         try:
-            data = stream.readline(MOST_LINE_BYTES)
+            data = stream.readline(most_bytes)
             is_complete = data.endswith(b"\n")
-            while len(data) >= MOST_LINE_BYTES and not is_complete:
-                rest = stream.readline(MOST_LINE_BYTES)
+            while len(data) >= most_bytes and not is_complete:
+                rest = stream.readline(most_bytes)
                 is_complete = rest.endswith(b"\n")
                 if not rest or is_complete:
                     break

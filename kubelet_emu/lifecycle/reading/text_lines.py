@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _ARROW = "\u203a"
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_LINE = re.compile(rf"(?P<who>\[[^\]\s]+\] |(?:[^\s\[]+ ){{1,4}}|){TIME}(?: (?P<line>.*))?$", re.DOTALL)
+_LINE = re.compile(rf"(?P<who>\[[^\]\s]+\] |(?:[^\s\[]{{1,600}} ){{1,4}}|){TIME}(?: (?P<line>.*))?$", re.DOTALL)
 _AFTER_TIME = re.compile(
     rf"(?P<who>(?:\[[^\]\s]+\]|[^\s{_ARROW}|]+ [^\s{_ARROW}|]+)) [{_ARROW}|] (?P<line>.*)$", re.DOTALL
 )
@@ -56,9 +56,6 @@ def read_prefixed_line(found: Found, line: Line, name: ContainerName) -> None:
         found.fault(line.number, f"no POD CONTAINER TIME LINE: {_shown(text)}")
         return
     pod, container = parts.who if parts.who[1] else (name.pod, name.container)
-    if not container:
-        found.fault(line.number, "nothing says which container wrote this: give --name POD/CONTAINER")
-        return
     record: RawRecord = {"kind": "log", "pod": pod, "container": container, "line": parts.line}
     if not pod:
         del record["pod"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from attrs import field, frozen
 
 from kubelet_emu.manifests.safety import SafetyPolicy
+from kubelet_emu.simulation.values import Simulation
 
 if TYPE_CHECKING:
     from kubelet_emu.images.mirrors import Mirror
@@ -20,7 +21,8 @@ TimingName = Literal["fast", "kubelet"]
 class NodeOptions:
     """What runs the containers and how true to a node's delays; `folder` is where relative paths begin.
 
-    `timeout_seconds` bounds every wait that has no bound of its own: an hour of virtual time, two minutes on an engine.
+    `simulation` says what containers of a simulated node do. `timeout_seconds` bounds every wait that has no bound of
+    its own: an hour of virtual time, two minutes on an engine.
     """
 
     runtime: RuntimeName = "simulated"
@@ -30,6 +32,7 @@ class NodeOptions:
     folder: Path = field(factory=Path, repr=False)
     timeout: float | None = None
     registry_mirrors: tuple[Mirror, ...] = field(default=(), repr=False)
+    simulation: Simulation = field(factory=Simulation, repr=False)
     safety: SafetyPolicy = field(factory=SafetyPolicy, repr=False)
 
     @property

@@ -47,6 +47,7 @@ async def open_world(options: NodeOptions) -> AsyncIterator[World]:
 @asynccontextmanager
 async def _simulated(options: NodeOptions) -> AsyncIterator[World]:
     # half of the programs need the other one
+    from kubelet_emu.simulator.machine import images_by_name  # noqa: PLC0415
     from kubelet_emu.simulator.programs import Programs  # noqa: PLC0415
     from runtime.simulated import TYPICAL, SimulatedRuntime  # noqa: PLC0415
 
@@ -55,8 +56,15 @@ async def _simulated(options: NodeOptions) -> AsyncIterator[World]:
     async def turn(key: str) -> None:
         await timebase.turn(Lane.PROGRAM, key)
 
-    programs = Programs()
-    opened = SimulatedRuntime(timebase.now, seed=options.seed, turn=turn, latencies=TYPICAL, adapt=programs)
+    programs = Programs(simulation=options.simulation)
+    opened = SimulatedRuntime(
+        timebase.now,
+        seed=options.seed,
+        turn=turn,
+        images=images_by_name(options.simulation),
+        latencies=TYPICAL,
+        adapt=programs,
+    )
     async with opened as runtime:
         given = cast("Runtime", runtime)
         node = _node(await given.status())

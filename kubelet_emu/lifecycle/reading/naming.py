@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,8 +77,3 @@ def _stem(file: str) -> str:
         name = name.removesuffix(suffix)
     found = _DOCKER_ID.match(name)
     return found[1] if found else name or "container"
-
-
-def with_pod(name: ContainerName, pod: str) -> ContainerName:
-    """Return a name with the pod that another source tells."""
-    return evolve(name, pod=pod) if not name.pod else name

@@ -13,18 +13,39 @@ if TYPE_CHECKING:
     from kubelet_emu.embedding.objects import WaitError
     from kubelet_emu.embedding.pod_log import PodLog
     from kubelet_emu.embedding.surface import load, node, open_node, run
+    from kubelet_emu.lifecycle.log import LifecycleLog
+    from kubelet_emu.lifecycle.reading import read_logs
+    from kubelet_emu.lifecycle.recounting import recount
+    from kubelet_emu.lifecycle.verification import verify
 
 __version__ = "0.1.0"
-__all__ = ["ManifestError", "PodLog", "WaitError", "__version__", "load", "node", "open_node", "run"]
+__all__ = [
+    "LifecycleLog",
+    "ManifestError",
+    "PodLog",
+    "WaitError",
+    "__version__",
+    "load",
+    "node",
+    "open_node",
+    "read_logs",
+    "recount",
+    "run",
+    "verify",
+]
 
 _HOMES = {
+    "LifecycleLog": "kubelet_emu.lifecycle.log",
     "ManifestError": "kubelet_emu.embedding.manifests",
     "PodLog": "kubelet_emu.embedding.pod_log",
     "WaitError": "kubelet_emu.embedding.objects",
     "load": "kubelet_emu.embedding.surface",
     "node": "kubelet_emu.embedding.surface",
     "open_node": "kubelet_emu.embedding.surface",
+    "read_logs": "kubelet_emu.lifecycle.reading",
+    "recount": "kubelet_emu.lifecycle.recounting",
     "run": "kubelet_emu.embedding.surface",
+    "verify": "kubelet_emu.lifecycle.verification",
 }
 
 

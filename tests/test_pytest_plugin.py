@@ -171,3 +171,30 @@ def test_the_plugin_imports_nothing_of_the_emulator() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert ran.stdout.strip() == "['kubelet_emu', 'kubelet_emu.pytest_plugin']"
+
+
+RECORDED = """
+import pytest
+
+@pytest.mark.parametrize("grace", [5, None])
+def test_kept(kubelet, grace):
+    pod = kubelet.run("pod.yaml")
+    pod.wait_for("Ready")
+    pod.delete(grace_period_seconds=grace)
+    assert pod.log.order("main started", "main sigterm", "main exited(0)")
+
+def test_unused(kubelet):
+    pass
+"""
+
+
+def test_a_kept_log_stands_for_the_containers(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(POD)
+    (tmp_path / "test_it.py").write_text(RECORDED)
+    assert "3 passed" in run_pytest(tmp_path, "--lifecycle-record")
+    kept = sorted(path.name for path in (tmp_path / "__lifecycle__" / "test_it").iterdir())
+    assert kept == ["test_kept_5_.log", "test_kept_None_.log"]
+    (tmp_path / "pod.yaml").write_text(POD.replace("trap 'exit 0' TERM; sleep 100 & wait", "exit 9"))
+    text = run_pytest(tmp_path, "--lifecycle-replay")
+    assert "2 passed" in text
+    assert "run the test once with --lifecycle-record" in text

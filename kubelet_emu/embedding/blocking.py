@@ -302,6 +302,10 @@ class BlockingNode:
         thread = self._started()
         return tuple(BlockingPod(thread, pod) for pod in thread.call(_of_node(lambda node: node.pods)))
 
+    def log_lines(self) -> tuple[str, ...]:
+        """Return the lines of the lifecycle log of everything that has happened; none before the first call."""
+        return () if self._thread is None else self._thread.call(_of_node(lambda node: node.log_lines()))
+
     @property
     def failures(self) -> tuple[Answer, ...]:
         """Return the answers of its logs that were no."""

@@ -14,6 +14,7 @@ import structlog
 import trio
 from attrs import define, evolve, field
 
+from kubelet_emu import __version__
 from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.config.features import gates_for
 from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
@@ -21,8 +22,9 @@ from kubelet_emu.embedding.manifests import ManifestError, read_manifests
 from kubelet_emu.embedding.objects import Job, Pod, WaitError
 from kubelet_emu.embedding.pod_log import PodLog, told
 from kubelet_emu.embedding.worlds import open_world
+from kubelet_emu.journal.encode import to_line
 from kubelet_emu.journal.journal import Journal
-from kubelet_emu.journal.records import ManifestRecord, ObjectRef
+from kubelet_emu.journal.records import HeaderRecord, ManifestRecord, ObjectRef
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.kubelet.timing import timing_named
@@ -162,6 +164,10 @@ class Node:
         """Return everything that has happened on the node, for whoever judges or draws it."""
         return log_of_entries(tuple(self.entries), file="<node>")
 
+    def log_lines(self) -> tuple[str, ...]:
+        """Return the lines of the lifecycle log (docs/LIFECYCLE-LOG.md) of everything that has happened."""
+        return tuple(to_line(entry, self.entries[0].at) for entry in self.entries)
+
     async def wait_for(self, target: Pod | Job, moments: tuple[MomentExpression, ...], timeout: float | None) -> float:  # noqa: ASYNC109 - see Pod.wait_for
         """Wait until one of some moments of a pod or Job was, and return when; WaitError."""
         __tracebackhide__ = True  # a failed test shows its own line
@@ -225,13 +231,27 @@ def _node(options: NodeOptions, world: World) -> Node:
     entries: list[Entry] = []
     journal = Journal(world.timebase.now, (recording, seen, entries.append))
     configuration = KubeletConfiguration()
+    features = gates_for(options.kubernetes, configuration.feature_gates.overrides)
+    world.timebase.seconds()
+    journal.emit(
+        HeaderRecord(
+            at=world.timebase.epoch,
+            version=__version__,
+            kubernetes=f"v{options.kubernetes.removeprefix('v')}",
+            epoch=world.timebase.epoch,
+            seed=options.seed,
+            timing=options.timing_name,
+            runtime={"name": options.runtime},
+            features=features.overrides,
+        )
+    )
     cluster = Cluster(
         runtime=world.runtime,
         timebase=world.timebase,
         node=world.node,
         settings=KubeletSettings(
             configuration=configuration,
-            features=gates_for(options.kubernetes, configuration.feature_gates.overrides),
+            features=features,
             timing=timing_named(options.timing_name),
             mirrors=options.registry_mirrors,
         ),

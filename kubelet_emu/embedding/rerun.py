@@ -103,27 +103,28 @@ def rerun(log: LifecycleLog, tolerance_seconds: float = TOLERANCE_SECONDS) -> Re
     return Rerun(log=second, compared=compared, differences=tuple(found))
 
 
-def _course(log: LifecycleLog, header: HeaderRecord) -> _Course:
+def simulation_of(log: LifecycleLog) -> Simulation:
+    """Return what the containers of a lifecycle log did, for a simulated node."""
     recording = RunRecording()
     for entry in log.entries:
         recording(entry)
+    text = to_text(retell(recording), "what the containers did")
+    return read_bytes("<recording>", text.encode()).value
+
+
+def _course(log: LifecycleLog, header: HeaderRecord) -> _Course:
     objects = tuple(_fresh(obj) for obj in log.objects.values() if not _is_owned(obj))
     return _Course(
         options=NodeOptions(
             timing="kubelet" if header.timing == "kubelet" else "fast",
             kubernetes=header.kubernetes.removeprefix("v") or "1.36",
             seed=header.seed,
-            simulation=_simulation(recording),
+            simulation=simulation_of(log),
         ),
         objects=objects,
         deletions=tuple(_deletions(log)),
         seconds=max((pod.ended_at for pod in recount(log).pods), default=0.0),
     )
-
-
-def _simulation(recording: RunRecording) -> Simulation:
-    text = to_text(retell(recording), "what the containers did")
-    return read_bytes("<recording>", text.encode()).value
 
 
 def _is_owned(obj: APIObject) -> bool:

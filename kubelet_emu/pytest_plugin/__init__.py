@@ -31,6 +31,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("simulated", "docker"),
         help="runtime of the fixture `kubelet` where the marker names none; default: simulated",
     )
+    group.addoption(
+        "--lifecycle-record",
+        action="store_true",
+        help="keep the lifecycle log of each test with the fixture `kubelet` in __lifecycle__ beside it",
+    )
+    group.addoption(
+        "--lifecycle-replay",
+        action="store_true",
+        help="run these tests in virtual time, with containers that behave as in the kept logs",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Literal, cast
 
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
 
 from kubelet_emu.embedding.blocking import BlockingJob, BlockingNode, BlockingPod
 from kubelet_emu.embedding.node import Node, open_node
 from kubelet_emu.embedding.options import NodeOptions
+from kubelet_emu.embedding.rerun import simulation_of
+from kubelet_emu.lifecycle.reading import ReadError, read_logs
 from runtime.api import RuntimeUnavailableError
 
 if TYPE_CHECKING:
@@ -76,6 +79,14 @@ class KubeletFixture:
         """Return the answers that were no, of every node of the test."""
         return (*self._node.failures, *(answer for node in self._opened for answer in node.failures))
 
+    def write_log(self, path: Path) -> None:
+        """Write the lifecycle log of the test's node, if it had one."""
+        opened = [node.log_lines() for node in self._opened]
+        lines = next((each for each in (self._node.log_lines(), *opened) if each), ())
+        if lines:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(lines), encoding="utf-8")
+
     def close(self) -> None:
         """Take everything away."""
         self._node.close()
@@ -88,7 +99,10 @@ class KubeletFixture:
 @contextmanager
 def fixture_for(request: pytest.FixtureRequest) -> Iterator[KubeletFixture]:
     """Give the fixture of a test, as its marker wants it."""
-    fixture = KubeletFixture(options=_options(request))
+    options, log = _options(request), log_of(request)
+    if request.config.getoption("--lifecycle-replay"):
+        options = _as_recorded(options, log)
+    fixture = KubeletFixture(options=options)
     try:
         if not fixture.options.is_simulated:
             try:
@@ -96,8 +110,25 @@ def fixture_for(request: pytest.FixtureRequest) -> Iterator[KubeletFixture]:
             except RuntimeUnavailableError as error:
                 pytest.skip(f"no container engine: {error}")
         yield fixture
+        if request.config.getoption("--lifecycle-record"):
+            fixture.write_log(log)
     finally:
         fixture.close()
+
+
+def log_of(request: pytest.FixtureRequest) -> Path:
+    """Return where the lifecycle log of a test is kept: beside its file, in __lifecycle__/MODULE/TEST.log."""
+    name = re.sub(r"[^\w.-]+", "_", request.node.name)
+    return request.path.parent / "__lifecycle__" / request.path.stem / f"{name}.log"
+
+
+def _as_recorded(options: NodeOptions, log: Path) -> NodeOptions:
+    """Return a simulated node on which containers behave as in a log; pytest.fail when there is none."""
+    try:
+        kept = read_logs([log])
+    except ReadError as error:
+        pytest.fail(f"--lifecycle-replay: {error}; run the test once with --lifecycle-record", pytrace=False)
+    return evolve(options, runtime="simulated", timing=options.timing_name, simulation=simulation_of(kept))
 
 
 def _options(request: pytest.FixtureRequest) -> NodeOptions:

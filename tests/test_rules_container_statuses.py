@@ -205,6 +205,23 @@ def test_an_unknown_container_of_a_pod_that_restarts_all_is_part_of_that() -> No
     assert status.state.terminated.reason == "RestartingAllContainers"
 
 
+def test_an_init_container_stays_ready_while_all_containers_are_reset() -> None:
+    pod = a_pod(RESTARTER, init=(a_container("i"), a_sidecar("s")))
+    previous = PodStatus(
+        conditions=(PodCondition(type=reasons.ALL_CONTAINERS_RESTARTING, status="True"),),
+        init_container_statuses=(
+            ContainerStatus(name="i", state=ended(0, "Completed"), ready=True),
+            ContainerStatus(name="s", state=ended(0, "Completed"), ready=False),
+        ),
+        container_statuses=(ContainerStatus(name="m", state=ended(42)),),
+    )
+    status = made(pod, previous_status=previous)
+    init, sidecar = status.init_container_statuses
+    assert init.state.waiting is not None
+    assert init.state.waiting.reason == "RestartingAllContainers"
+    assert [each.ready for each in (init, sidecar, *status.container_statuses)] == [True, False, False]
+
+
 def test_the_second_newest_instance_is_the_last_state_and_older_ones_are_not_shown() -> None:
     pod = a_pod(a_container("m"))
     observed = seen(an_instance("m", attempt=2), exited("m", 2, attempt=1), exited("m", 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,27 +14,27 @@ from kubelet_emu.journal.read import read_lines
 from kubelet_emu.journal.records import HeaderRecord
 from kubelet_emu.lifecycle.replaying import Replay, replay
 from kubelet_emu.lifecycle.trace import Trace
-from kubelet_emu.manifests.plain import read_plain
 from kubelet_emu.scenarios.checks import check_all
+from kubelet_emu.scenarios.comparison import compare
+from kubelet_emu.scenarios.exclusions import read_exclusions
 from kubelet_emu.scenarios.expectations import ExpectationError, parse_expectation, parse_moment
 from kubelet_emu.scenarios.needs import read_needs
+from kubelet_emu.scenarios.recordings import read_recordings
 from kubelet_emu.scenarios.scenario_file import ScenarioError, find_scenarios, load_scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubelet_emu.lifecycle.trace import RawRecord
+    from kubelet_emu.scenarios.scenario_file import Scenario
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "scenarios"
 SCENARIOS = find_scenarios(FOLDER)
 TRACES = sorted(FOLDER.glob("*/trace*.jsonl"))
 
 
-def excluded() -> frozenset[str]:
-    """Return the names of the scenarios that may not hold yet."""
-    file = FOLDER / "EXCLUDED.yaml"
-    documents, _ = read_plain(str(file), file.read_bytes())
-    entries = documents[0].value
-    assert isinstance(entries, list)
-    return frozenset(str(entry["scenario"]) for entry in entries if entry["runtime"] == "simulated")
-
-
-EXCLUDED = excluded()
+EXCLUDED = read_exclusions(FOLDER, "simulated")
+UNLIKE = read_exclusions(FOLDER, "compare")
 
 
 def replay_of(lines: list[str], path: Path) -> Replay:
@@ -45,16 +46,26 @@ def replay_of(lines: list[str], path: Path) -> Replay:
     return replay(log.entries)
 
 
+def unlike(scenario: Scenario, records: Sequence[RawRecord]) -> list[str]:
+    """Return how a scenario goes another way than on a real node, where it was recorded."""
+    recordings = read_recordings(scenario.path)
+    found = compare(records, recordings, scenario).differences if recordings else ()
+    return [line for difference in found for line in difference.lines()]
+
+
 @pytest.mark.parametrize("path", SCENARIOS, ids=[path.parent.name for path in SCENARIOS])
-def test_a_scenario_holds_in_virtual_time_and_its_log_replays(path: Path) -> None:
+def test_a_scenario_holds_and_goes_as_recorded_and_its_log_replays(path: Path) -> None:
     lines: list[str] = []
     world = SimulatedWorld(sinks=(lambda entry: lines.append(to_line(entry, EPOCH)),))
-    outcome = run_simulated(load_scenario(path), world)
+    scenario = load_scenario(path)
+    outcome = run_simulated(scenario, world)
     failed = [f"{verdict.expectation}: {verdict.because}" for verdict in outcome.verdicts if not verdict.holds]
     if path.parent.name in EXCLUDED:
         assert failed or outcome.error, "this scenario holds: take it out of EXCLUDED.yaml"
     else:
         assert (outcome.error, failed) == ("", [])
+        differences = unlike(scenario, outcome.records)
+        assert bool(differences) == (path.parent.name in UNLIKE), differences
     again = replay_of(lines, path)
     assert (again.differences, again.skipped) == ((), ())
 
@@ -67,7 +78,7 @@ def test_a_recording_of_a_real_node_fulfils_its_expectations(path: Path) -> None
 
 
 def test_an_excluded_scenario_exists() -> None:
-    assert {path.parent.name for path in SCENARIOS} >= EXCLUDED
+    assert {path.parent.name for path in SCENARIOS} >= EXCLUDED.keys() | UNLIKE.keys()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from attrs import evolve
 from kubelet_emu.manifests.problems import Problem
 from kubelet_emu.scenarios.checks import Verdict
 from kubelet_emu.scenarios.comparison import Comparison, Difference
-from kubelet_emu.scenarios.results import Check, Result, Status, exit_status, result_of, unreadable
+from kubelet_emu.scenarios.results import Check, Known, Result, Status, exit_status, result_of, unreadable
 from kubelet_emu.scenarios.results_json import as_json
 from kubelet_emu.scenarios.results_junit import as_junit, xml_safe
 from kubelet_emu.scenarios.results_text import as_text, length, report, summary
@@ -37,6 +37,8 @@ SKIPPED = Result(name="skip", file="skip/scenario.yaml", skipped="needs cgroup-v
 PROBLEM = Problem(file="f.yaml", line=2, column=3, path="end", type="Invalid", text="no such key")
 INVALID = unreadable("broken", Path("f.yaml"), (PROBLEM,), {"f.yaml": "a: 1\n  end: 2\n"})
 OTHER = evolve(GOOD, name="other", comparison=DIFFERENT)
+UNLIKE = evolve(OTHER, name="unlike", unlike="it rains")
+ALIKE = evolve(GOOD, name="alike", unlike="it rains", comparison=Comparison(moments=3))
 ALL = (GOOD, FAILED, ERROR, NO_LINE, EXCLUDED, UNEXPECTED, SKIPPED, INVALID, OTHER)
 
 STATUSES = [
@@ -45,6 +47,9 @@ STATUSES = [
     (ERROR, Status.FAILED, 1),
     (OTHER, Status.FAILED, 1),
     (EXCLUDED, Status.EXCLUDED, 0),
+    (UNLIKE, Status.PASSED, 0),
+    (ALIKE, Status.UNEXPECTED, 1),
+    (evolve(GOOD, name="not compared", unlike="it rains"), Status.PASSED, 0),
     (UNEXPECTED, Status.UNEXPECTED, 1),
     (SKIPPED, Status.SKIPPED, 0),
     (INVALID, Status.INVALID, 2),
@@ -74,6 +79,8 @@ TEXTS = [
     (NO_LINE, ["FAIL  crash", "  crash/scenario.yaml: a bug"]),
     (EXCLUDED, ["excluded known: waits for x: y"]),
     (UNEXPECTED, ["HOLDS holds", "  it is excluded, but nothing fails: waits for x: y"]),
+    (UNLIKE, ["ok    unlike  1 check, 31.2 s of pod life", "  note: not as recorded, it rains"]),
+    (ALIKE, ["HOLDS alike", "  it is known not to go as recorded, but it does: it rains"]),
     (SKIPPED, ["skipped skip: needs cgroup-v2"]),
     (INVALID, ["BAD   broken", "  f.yaml:2:3: error: end: Invalid: no such key", "    2 |   end: 2", "          ^"]),
     (
@@ -200,12 +207,13 @@ def test_the_result_of_a_run() -> None:
         seconds=0.5,
         virtual_seconds=9.0,
     )
-    assert result_of(scenario, outcome, "why", None) == Result(
+    assert result_of(scenario, outcome, Known(excluded="why", unlike="so"), None) == Result(
         name="s",
         file="s/scenario.yaml",
         checks=(Check(expectation="a < b", line=9, holds=True, because="so"),),
         note="n",
         excluded="why",
+        unlike="so",
         seconds=0.5,
         pod_seconds=9.0,
     )

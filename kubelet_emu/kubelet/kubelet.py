@@ -15,8 +15,7 @@ import trio
 from attrs import Factory, define, evolve, field
 
 from kubelet_emu.api import reasons
-from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1 import Container, Pod, PodSpec
+from kubelet_emu.api.v1 import Pod
 from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.journal.records import ObjectRef, StopRecord
 from kubelet_emu.kubelet.assembly import assemble
@@ -26,6 +25,7 @@ from kubelet_emu.kubelet.run_journal import RunJournal
 from kubelet_emu.kubelet.static_pods import StaticPodFolder, StaticPods
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.admission import admit
+from kubelet_emu.rules.pod_updates import differ_semantically, gate_conditions, orphan_pod
 from kubelet_emu.rules.static_pods import is_mirror_pod
 from kubelet_emu.rules.statuses import rejected_pod_status
 from runtime.api import RuntimeEventType
@@ -163,28 +163,41 @@ class Kubelet:
             self._update(worker, pod)
 
     def _add(self, pod: Pod, pods: trio.Nursery, *, is_static: bool = False) -> None:
-        """Admit a new pod and give it a worker (kubelet v1.36 HandlePodAdditions)."""
+        """Admit a new pod and give it a worker (kubelet v1.36 HandlePodAdditions).
+
+        A pod that is being deleted when a kubelet starts is admitted, too. One that is refused then is nobody's: what
+        runs of it is stopped like that of a pod that nobody knows.
+        """
         uid = pod.metadata.uid or ""
         services = self.services
-        rejection = None
-        if pod.metadata.deletion_timestamp is None and pod.status.phase not in {"Succeeded", "Failed"}:
-            facts = evolve(self.node.facts(), is_shutting_down=self.shutdown.is_shutting_down)
-            rejection = admit(pod, facts, self._active_pods(), services.features)
-        if rejection is not None:
-            self._rejected.add(uid)
-            services.recorder.event(pod, None, reasons.WARNING, rejection.reason, rejection.message)
-            status = rejected_pod_status(
-                pod, rejection.reason, rejection.message, self.timebase.now(), services.features
-            )
-            services.statuses.containers_stopped(uid)
-            services.statuses.set_pod_status(pod, status)
+        is_deleted = pod.metadata.deletion_timestamp is not None
+        is_refused = self._is_refused(pod)
+        if is_refused and not is_deleted:
             return
         services.probes.set_initial(pod, pod.status, self.started_at)
         worker = PodWorker(services=services, pod=pod, rng=self._random("worker", pod), is_static=is_static)
         self._workers[uid] = worker
-        if pod.metadata.deletion_timestamp is not None:
-            worker.terminate(Termination(why="deleted"))
+        if is_deleted:
+            override = ORPHAN_GRACE_SECONDS if is_refused else None
+            worker.terminate(Termination(why="deleted", override_seconds=override, is_orphan=is_refused))
         pods.start_soon(self._work, worker)
+
+    def _is_refused(self, pod: Pod) -> bool:
+        """Tell whether a pod isn't admitted, and if so say why and publish that it failed (kubelet v1.36 rejectPod)."""
+        if pod.status.phase in {"Succeeded", "Failed"}:
+            return False
+        services, uid = self.services, pod.metadata.uid or ""
+        facts = evolve(self.node.facts(), is_shutting_down=self.shutdown.is_shutting_down)
+        rejection = admit(pod, facts, self._active_pods(), services.features)
+        if rejection is None:
+            return False
+        services.recorder.event(pod, None, reasons.WARNING, rejection.reason, rejection.message)
+        status = rejected_pod_status(pod, rejection.reason, rejection.message, self.timebase.now(), services.features)
+        if pod.metadata.deletion_timestamp is None:
+            self._rejected.add(uid)
+            services.statuses.containers_stopped(uid)
+        services.statuses.set_pod_status(pod, status)
+        return True
 
     async def _work(self, worker: PodWorker) -> None:
         await worker.run()
@@ -202,7 +215,7 @@ class Kubelet:
         deleting = pod.metadata.deletion_timestamp is not None
         if deleting and old.metadata.deletion_grace_period_seconds != pod.metadata.deletion_grace_period_seconds:
             worker.terminate(Termination(why="deleted"))
-        elif _differ_semantically(old, pod) or _gate_conditions(old) != _gate_conditions(pod):
+        elif differ_semantically(old, pod) or gate_conditions(old) != gate_conditions(pod):
             worker.wake()
 
     def _on_removed(self, worker: PodWorker | None) -> None:
@@ -342,7 +355,10 @@ class Kubelet:
         return bool(observed.sandboxes or observed.containers) and not self.settings.keep_removed
 
     async def _remove(self, observed: ObservedPod) -> None:
-        """Remove a pod's containers and sandboxes; one that no worker has ended is stopped first."""
+        """Remove a pod's containers and sandboxes; one that no worker has ended is stopped first.
+
+        Differs: a kubelet kills the cgroup of an unknown pod at the same time, here it keeps its grace.
+        """
         worker = self._workers.get(observed.uid)
         pod = worker.pod if worker else orphan_pod(observed)
         if worker is None and observed.running():
@@ -371,28 +387,3 @@ class Kubelet:
             await trio.sleep(self.settings.timing.garbage_collection_seconds)
             for observed in self.services.pleg.known():
                 await self.services.remover.remove_dead(observed)
-
-
-def _differ_semantically(old: Pod, new: Pod) -> bool:
-    """Tell whether an update is news to a worker; the kubelet's own status writes are not (podsDifferSemantically)."""
-    return (
-        old.spec != new.spec
-        or old.metadata.labels != new.metadata.labels
-        or old.metadata.annotations != new.metadata.annotations
-        or old.metadata.deletion_timestamp != new.metadata.deletion_timestamp
-    )
-
-
-def _gate_conditions(pod: Pod) -> dict[str, str]:
-    """Return what the readiness gates of a pod say (kubelet v1.36 NeedToReconcilePodReadiness)."""
-    gates = {gate.condition_type for gate in pod.spec.readiness_gates}
-    return {c.type: c.status for c in pod.status.conditions if c.type in gates}
-
-
-def orphan_pod(observed: ObservedPod) -> Pod:
-    """Return what is known of a pod whose spec is lost: no hooks, no sidecars (kubelet v1.36 ToAPIPod)."""
-    names = dict.fromkeys(status.metadata.name for status in observed.containers)
-    return Pod(
-        metadata=ObjectMeta(name=observed.name, namespace=observed.namespace, uid=observed.uid),
-        spec=PodSpec(containers=tuple(Container(name=name) for name in names)),
-    )

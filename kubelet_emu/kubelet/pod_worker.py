@@ -54,10 +54,14 @@ class WorkerState(enum.IntEnum):
 
 @frozen(kw_only=True)
 class Termination:
-    """A request to end the pod. `override_seconds` is the grace of an eviction or shutdown."""
+    """A request to end the pod. `override_seconds` is the grace of an eviction or shutdown.
+
+    `is_orphan` says that nobody admitted it: it is stopped without a word of its status (SyncTerminatingRuntimePod).
+    """
 
     why: str
     override_seconds: int | None = None
+    is_orphan: bool = False
     status: PodStatusOverride | None = None
 
 
@@ -256,15 +260,17 @@ class PodWorker:
             services.recorder.event(pod, None, reasons.WARNING, reasons.FAILED_KILL_POD, message)
             self._last_look = services.pleg.last_look()
             await trio.sleep(services.timing.wait(services.timing.error_retry_seconds, self.rng))
-        services.statuses.containers_stopped(self.uid)
-        self._publish(pod, self._final_status(pod, observed))
+        if not self._is_orphan:
+            services.statuses.containers_stopped(self.uid)
+            self._publish(pod, self._final_status(pod, observed))
         self._last_look = services.pleg.last_look()
 
     async def _kill_round(self, pod: Pod, observed: ObservedPod) -> tuple[str, ...]:
         """Publish the status, quieten the probes of main containers and kill the pod once."""
         services = self.services
         override = self._termination.status if self._termination else None
-        self._publish(pod, self._generate_status(self._input(pod, observed), override=override))
+        if not self._is_orphan:
+            self._publish(pod, self._generate_status(self._input(pod, observed), override=override))
         services.probes.stop_liveness_and_startup(self.uid)
         grace = self._grace_seconds if self._termination is not None else None
         errors = await services.killer.kill_pod(pod, observed, grace)
@@ -320,6 +326,10 @@ class PodWorker:
         )
         self._seen = _Seen(sync, services.pleg.changes(self.uid))
         return sync
+
+    @property
+    def _is_orphan(self) -> bool:
+        return self._termination is not None and self._termination.is_orphan
 
     @property
     def _has_mirror(self) -> bool:

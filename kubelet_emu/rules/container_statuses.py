@@ -133,6 +133,7 @@ class _Converter:
                 state=ContainerState(waiting=waiting),
                 last_state=_RESTARTING_ALL,
                 restart_count=previous.restart_count + 1,
+                ready=previous.ready,
             )
         if previous.state.running is None or status.last_state.terminated is not None:
             return status

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def with_started_and_ready(sync: SyncInput, status: PodStatus) -> PodStatus:
     """Return the status with `started` and `ready` of init and main containers filled in (UpdatePodStatus).
 
-    Ephemeral containers have neither. An init container that is no sidecar is ready once it exited 0.
+    Ephemeral containers have neither. An init container that is no sidecar is ready once it exited 0, and is not made
+    unready here: it stays ready while all containers are reset.
     """
     spec = {c.name: c for c in (*sync.pod.spec.init_containers, *sync.pod.spec.containers)}
     inits = tuple(
@@ -38,7 +39,7 @@ def with_started_and_ready(sync: SyncInput, status: PodStatus) -> PodStatus:
 def _init(sync: SyncInput, container: Container, status: ContainerStatus) -> ContainerStatus:
     ended = status.state.terminated
     is_ready = ended is not None and ended.exit_code == 0
-    return evolve(status, started=_is_started(sync, container, status), ready=is_ready)
+    return evolve(status, started=_is_started(sync, container, status), ready=status.ready or is_ready)
 
 
 def _probed(sync: SyncInput, container: Container, status: ContainerStatus) -> ContainerStatus:

@@ -1,4 +1,7 @@
-"""EXCLUDED.yaml beside a set of scenarios: which of them are known not to hold on a runtime, and why."""
+"""EXCLUDED.yaml beside a set of scenarios: which of them are known not to hold on a runtime, and why.
+
+A row of the runtime `compare` names a scenario that holds, but does not go as it was recorded.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE = "EXCLUDED.yaml"
+COMPARISON = "compare"
 _KEYS = frozenset({"scenario", "runtime", "waits_for", "reason"})
 
 
@@ -42,8 +46,10 @@ def read_exclusions(folder: Path, runtime: str) -> Mapping[str, str]:
     )
     if faults:
         raise ScenarioError(faults, sources)
-    return {
-        str(row["scenario"]): f"waits for {row['waits_for']}: {row['reason']}"
-        for row in rows
-        if row["runtime"] == runtime
-    }
+    return {str(row["scenario"]): _told(row) for row in rows if row["runtime"] == runtime}
+
+
+def _told(row: Mapping[str, object]) -> str:
+    """Return a row's reason; `waits_for: nothing` is a difference that stays."""
+    waits_for, reason = row["waits_for"], str(row["reason"])
+    return reason if waits_for == "nothing" else f"waits for {waits_for}: {reason}"

@@ -45,8 +45,8 @@ class Result:
     """How one scenario went.
 
     `problems` say why it can't be read (`sources`: the texts they point into), `error` why it could not be driven,
-    `excluded` and `skipped` why it is known not to hold here and why it wasn't tried; `note` is worth knowing besides.
-    `seconds` are the machine's, `pod_seconds` the pods'.
+    `excluded` why it is known not to hold here, `unlike` why it is known not to go as recorded, `skipped` why it wasn't
+    tried; `note` is worth knowing besides. `seconds` are the machine's, `pod_seconds` the pods'.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Result:
     error_line: int = 0
     note: str = ""
     excluded: str = ""
+    unlike: str = ""
     skipped: str = ""
     seconds: float = 0.0
     pod_seconds: float = 0.0
@@ -70,14 +71,28 @@ class Result:
             return Status.INVALID
         if self.skipped:
             return Status.SKIPPED
-        differs = self.comparison is not None and bool(self.comparison.differences)
-        failed = bool(self.error) or differs or not all(check.holds for check in self.checks)
+        failed = bool(self.error) or not all(check.holds for check in self.checks)
         if self.excluded:
             return Status.EXCLUDED if failed else Status.UNEXPECTED
-        return Status.FAILED if failed else Status.PASSED
+        if failed or (self.differs and not self.unlike):
+            return Status.FAILED
+        return Status.UNEXPECTED if self.comparison is not None and self.unlike and not self.differs else Status.PASSED
+
+    @property
+    def differs(self) -> bool:
+        """Tell whether it didn't go as recorded."""
+        return self.comparison is not None and bool(self.comparison.differences)
 
 
-def result_of(scenario: Scenario, outcome: Outcome, excluded: str, comparison: Comparison | None) -> Result:
+@frozen(kw_only=True)
+class Known:
+    """Why a scenario is known not to hold on this runtime, and why it is known not to go as recorded."""
+
+    excluded: str = ""
+    unlike: str = ""
+
+
+def result_of(scenario: Scenario, outcome: Outcome, known: Known, comparison: Comparison | None) -> Result:
     """Return the result of a scenario that ran."""
     return Result(
         name=scenario.name,
@@ -89,7 +104,8 @@ def result_of(scenario: Scenario, outcome: Outcome, excluded: str, comparison: C
         error=outcome.error,
         error_line=outcome.error_line,
         note=outcome.note,
-        excluded=excluded,
+        excluded=known.excluded,
+        unlike=known.unlike,
         skipped=outcome.skipped,
         seconds=outcome.seconds,
         pod_seconds=outcome.virtual_seconds,

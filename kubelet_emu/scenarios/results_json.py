@@ -38,6 +38,7 @@ def _result(result: Result) -> dict[str, object]:
         "errorLine": result.error_line,
         "note": result.note,
         "excluded": result.excluded,
+        "unlike": result.unlike,
         "skipped": result.skipped,
         "problems": [
             {"file": p.file, "line": p.line, "column": p.column, "path": p.path, "text": p.text}

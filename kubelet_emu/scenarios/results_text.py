@@ -51,11 +51,17 @@ def _reasons(result: Result) -> Iterator[str]:
             for problem in result.problems:
                 yield from format_problem(problem, result.sources.get(problem.file, "")).splitlines()
         case Status.UNEXPECTED:
-            yield f"it is excluded, but nothing fails: {result.excluded}"
+            if result.excluded:
+                yield f"it is excluded, but nothing fails: {result.excluded}"
+            else:
+                yield f"it is known not to go as recorded, but it does: {result.unlike}"
         case Status.FAILED:
             yield from _failures(result)
-        case Status.PASSED if result.note:
-            yield f"note: {result.note}"
+        case Status.PASSED:
+            if result.note:
+                yield f"note: {result.note}"
+            if result.differs:
+                yield f"note: not as recorded, {result.unlike}"
 
 
 def _failures(result: Result) -> Iterator[str]:
@@ -70,7 +76,7 @@ def _failures(result: Result) -> Iterator[str]:
             yield from (f"    {line}" for line in check.because.splitlines())
     if result.note:
         yield f"note: {result.note}"
-    if result.comparison is not None and result.comparison.differences:
+    if result.comparison is not None and result.differs and not result.unlike:
         yield f"{result.file}: not as recorded (- only the node, + only here, ~ the other way round)"
         for difference in result.comparison.differences:
             yield from (f"    {line}" for line in difference.lines())
@@ -79,7 +85,7 @@ def _failures(result: Result) -> Iterator[str]:
 def report(results: Sequence[Result]) -> Iterator[str]:
     """Yield the lines about many scenarios: of a few each, of many those that didn't simply pass."""
     for result in results:
-        if len(results) <= FEW or result.status is not Status.PASSED or result.note:
+        if len(results) <= FEW or result.status is not Status.PASSED or result.note or result.differs:
             yield from as_text(result)
 
 

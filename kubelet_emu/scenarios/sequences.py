@@ -30,6 +30,16 @@ _RUNTIMES_OWN = (
     (re.compile(r"(probe (?:failed|errored)).*"), r"\1"),
     (re.compile(r"( in (?:Secret|ConfigMap) )[^ /]+/"), r"\1*/"),
 )
+_OF_THE_CLUSTER = (
+    (re.compile(r"assigned \S+ to \S+"), "assigned *"),
+    (re.compile(r"in pod \S+|\(pod: \S+"), "in pod *"),
+    (re.compile(r"rpc error: code = \w+ desc = "), ""),
+    (re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{12,}\b"), "*"),
+    (re.compile(r"\b[0-9]+(\.[0-9]+){3}(:[0-9]+)?"), "*"),
+    (re.compile(r"\b[0-9.]+(ms|µs|s)\b"), "*"),
+    (re.compile(r"(size: |capacity: )[0-9]+"), r"\1*"),
+)
+"""Names, addresses, times and sizes of the machine that a message was written on."""
 _RUN_WORDS = {"start": "started", "started": "started", "exit": "exited", "exited": "exited"}
 _SIGNALS = {"killed": "SIGKILL", "terminated": "SIGTERM"}
 _NOT_THE_KUBELETS = frozenset({"TaintManagerEviction"})
@@ -62,10 +72,14 @@ class ThreadKey:
 
 @frozen(kw_only=True)
 class Entry:
-    """One entry: `text` without its occurrence, `kind` of it (a word of its own thread), and when."""
+    """One entry: `text` without its occurrence, `kind` of it (a word of its own thread), and when.
+
+    `message` is an event's whole one, with what belongs to its cluster masked.
+    """
 
     text: str
     at: float
+    message: str = ""
     container: str = ""
     kind: str = ""
     occurrence: int = 1
@@ -90,6 +104,13 @@ def canonical(text: str) -> str:
     for pattern, kept in _RUNTIMES_OWN:
         text = pattern.sub(kept, text)
     return text
+
+
+def masked(message: str) -> str:
+    """Return an event's message without what another cluster, node or run would say in another way."""
+    for pattern, kept in (*_OF_THE_CLUSTER, *_RUNTIMES_OWN):
+        message = pattern.sub(kept, message)
+    return message
 
 
 def _numbered(entries: Iterable[Entry]) -> tuple[Entry, ...]:
@@ -152,7 +173,14 @@ class _Reader:
         if reason in _TOLD_BY_MESSAGE:
             message = _VOLATILE.sub("*", str(record.get("message") or ""))[:_MESSAGE_LENGTH]
         text = f"event({reason}) {container} {message}".strip()
-        self._add(ThreadKey(pod, Thread.EVENTS), Entry(text=text, at=time_of(record), container=container, kind=reason))
+        entry = Entry(
+            text=text,
+            at=time_of(record),
+            message=masked(str(record.get("message") or "")),
+            container=container,
+            kind=reason,
+        )
+        self._add(ThreadKey(pod, Thread.EVENTS), entry)
 
     def _status(self, pod: int, record: RawRecord) -> None:
         at = time_of(record)

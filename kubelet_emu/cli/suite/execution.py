@@ -119,8 +119,7 @@ class _Suite:
         """Keep what became of a scenario, and write what was recorded of it."""
         if self.options.trace_dir is not None and outcome.records:
             _record(self.options.trace_dir / f"{scenario.name}.jsonl", outcome)
-        excluded = self.found.excluded.get(scenario.path, "")
-        result = result_of(scenario, outcome, excluded, self._compared(scenario, outcome))
+        result = result_of(scenario, outcome, self.found.known[scenario.path], self._compared(scenario, outcome))
         self.results.append(result)
         self.progress.ended(result)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from attrs import evolve, field, frozen
 
 from kubelet_emu.cli.failures import InputError
-from kubelet_emu.scenarios.exclusions import read_exclusions
-from kubelet_emu.scenarios.results import Result, unreadable
+from kubelet_emu.scenarios.exclusions import COMPARISON, read_exclusions
+from kubelet_emu.scenarios.results import Known, Result, unreadable
 from kubelet_emu.scenarios.scenario_file import Scenario, ScenarioError, find_scenarios, load_scenario, name_of
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class Found:
-    """What there is to run, why some of it is excluded (by path), and what can't be read."""
+    """What there is to run, what is known of some of it (by path), and what can't be read."""
 
     scenarios: tuple[Scenario, ...] = ()
-    excluded: Mapping[Path, str] = field(factory=dict)
+    known: Mapping[Path, Known] = field(factory=dict)
     bad: tuple[Result, ...] = ()
 
 
@@ -40,8 +40,8 @@ def read_all(paths: Sequence[str], wanted: Callable[[str], bool], runtime: str) 
             scenarios.append(evolve(load_scenario(path), name=name))
         except ScenarioError as error:
             bad.append(unreadable(name, path, error.problems, error.sources))
-    reasons, faults = _exclusions(scenarios, runtime)
-    return Found(scenarios=tuple(scenarios), excluded=reasons, bad=(*bad, *faults))
+    known, faults = _known(scenarios, runtime)
+    return Found(scenarios=tuple(scenarios), known=known, bad=(*bad, *faults))
 
 
 def _files(name: str) -> tuple[Path, ...]:
@@ -67,20 +67,20 @@ def _distinct(paths: Iterable[Path]) -> Mapping[Path, str]:
     return names
 
 
-def _exclusions(scenarios: Iterable[Scenario], runtime: str) -> tuple[Mapping[Path, str], tuple[Result, ...]]:
-    """Return why scenarios are excluded, from the file beside each, and what of these files can't be read."""
-    reasons: dict[Path, str] = {}
-    rows: dict[Path, Mapping[str, str]] = {}
+def _known(scenarios: Iterable[Scenario], runtime: str) -> tuple[Mapping[Path, Known], tuple[Result, ...]]:
+    """Return what the file beside each scenario says of it, and what of these files can't be read."""
+    known: dict[Path, Known] = {}
+    rows: dict[Path, tuple[Mapping[str, str], Mapping[str, str]]] = {}
     bad: list[Result] = []
     for scenario in scenarios:
         is_file = scenario.path.name != "scenario.yaml"
         folder = scenario.path.resolve().parent if is_file else scenario.path.resolve().parent.parent
         if folder not in rows:
             try:
-                rows[folder] = read_exclusions(folder, runtime)
+                rows[folder] = read_exclusions(folder, runtime), read_exclusions(folder, COMPARISON)
             except ScenarioError as error:
-                rows[folder] = {}
+                rows[folder] = {}, {}
                 bad.append(unreadable("EXCLUDED.yaml", folder / "EXCLUDED.yaml", error.problems, error.sources))
-        if reason := rows[folder].get(name_of(scenario.path)):
-            reasons[scenario.path] = reason
-    return reasons, tuple(bad)
+        excluded, unlike = (reasons.get(name_of(scenario.path), "") for reasons in rows[folder])
+        known[scenario.path] = Known(excluded=excluded, unlike=unlike)
+    return known, tuple(bad)

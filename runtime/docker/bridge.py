@@ -115,7 +115,7 @@ class Bridge:
         return await trio.to_thread.run_sync(run, limiter=self.operations)
 
     async def urgent(self, call: Callable[[Client], _T], *, timeout_seconds: float = WRITE_TIMEOUT_SECONDS) -> _T:
-        """Run a short write (a signal) past the queue of operations: a signal must not wait for starts."""
+        """Run a short call past the queues: a signal, and what must be known for it, waits for no start or look."""
         run = functools.partial(self._run, call, timeout_seconds)
         return await trio.to_thread.run_sync(run, limiter=self._signals)
 

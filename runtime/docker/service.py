@@ -261,7 +261,7 @@ class DockerRuntime:
     async def stop_container(self, container_id: ContainerID, timeout_seconds: float) -> None:
         """Send the stop signal, wait for the death, SIGKILL after `timeout_seconds`; what is dead or gone is fine."""
         try:
-            inspected = await self._sandboxes.inspect(container_id)
+            inspected = await self.bridge.urgent(lambda client: client.inspect_container(container_id))
         except NotFoundError:
             return
         if inspected["State"].get("Running"):

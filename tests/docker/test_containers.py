@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 import trio
+import trio.testing
 from attrs import evolve
 from engine_pods import PodMaker, sandbox_config
 
@@ -19,6 +21,7 @@ from runtime.api import (
     StartError,
 )
 from runtime.docker import DockerRuntime
+from runtime.docker.bridge import READ_THREADS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -288,3 +291,24 @@ async def test_a_signal_to_the_dead_is_an_error(pod: PodMaker) -> None:
     container_id: ContainerID = await pod.create("a", "exit 0")
     with pytest.raises(CRIError, match="does not run"):
         await pod.runtime.kill_container(container_id, "SIGKILL")
+
+
+async def test_a_signal_waits_for_no_look(pod: PodMaker) -> None:
+    container_id = await pod.start("a", "echo ready; sleep 100")
+    await pod.log_until(container_id, "ready")
+    looked = threading.Event()
+
+    def look(_client: APIClient) -> None:
+        assert looked.wait(10), "the signal waited"
+
+    async with pod.runtime.events() as events, trio.open_nursery() as nursery:
+        for _ in range(READ_THREADS):
+            nursery.start_soon(pod.runtime.bridge.read, look)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(pod.runtime.stop_container, container_id, 30)
+        async for event in events:
+            if event.type is RuntimeEventType.CONTAINER_SIGNALLED:
+                assert (event.signal, looked.is_set()) == ("SIGTERM", False)
+                looked.set()
+                break
+        await pod.runtime.stop_container(container_id, 0)

@@ -214,6 +214,22 @@ def members(archive: bytes) -> dict[str, bytes]:
         return {name: b"" if file is None else file.read() for name, file in files.items()}
 
 
+def test_the_simulated_demo_writes_the_records_that_were_asked_for(tmp_path: Path) -> None:
+    log, trace = tmp_path / "demo.log", tmp_path / "demo.trace"
+    result = CliRunner().invoke(main, ["demo", "--runtime", "simulated", "--log", str(log), "--trace", str(trace)])
+    assert result.exit_code == 0
+    assert '"kind":"header"' in log.read_text()
+    assert '"kind": "end"' in trace.read_text()
+    bad = CliRunner().invoke(main, ["demo", "--runtime", "simulated", "--log", str(tmp_path / "none" / "x.log")])
+    assert bad.exit_code == 2
+
+
+def test_a_recording_needs_a_folder_to_go_to(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["record", "pod.yaml", "-o", str(tmp_path / "none" / "x.yaml")])
+    assert result.exit_code == 2
+    assert "there is no folder" in result.output
+
+
 def test_the_demo_image_is_one_layer_of_busybox() -> None:
     outer = members(archive_of(b"program", "demo:1"))
     manifest = json.loads(outer["manifest.json"])[0]

@@ -192,9 +192,16 @@ def test_a_picture_of_no_known_kind_is_refused() -> None:
     assert "neither a .svg nor a .html file" in ran.output
 
 
+def test_a_picture_in_a_folder_that_there_is_not_is_refused_before_the_run(tmp_path: Path) -> None:
+    ran = CliRunner().invoke(main, ["run", "x.yaml", "--timeline", str(tmp_path / "none" / "a.svg")])
+    assert ran.exit_code == 2
+    assert "there is no folder" in ran.output
+
+
 def test_a_picture_that_cant_be_written_is_said(tmp_path: Path) -> None:
     slide = str(ROOT / "fixtures" / "slides" / "slide-19-job.yaml")
-    file = str(tmp_path / "none" / "a.svg")
-    ran = CliRunner().invoke(main, ["run", "--runtime", "simulated", slide, "--timeline", file])
+    file = tmp_path / "a.svg"
+    file.mkdir()
+    ran = CliRunner().invoke(main, ["run", "--runtime", "simulated", slide, "--timeline", str(file)])
     assert ran.exit_code == 0
-    assert f"--timeline {file}: No such file or directory" in ran.output
+    assert f"--timeline {file}: Is a directory" in ran.output

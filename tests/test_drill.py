@@ -142,13 +142,43 @@ def test_progress_hears_of_every_phase() -> None:
     assert heard == ["undisturbed", "when ready"]
 
 
-def test_a_phase_that_is_not_reached_is_a_fault() -> None:
-    lost = Shutdown(phase="when ready", error="pod ready: did not come in 60 s")
-    assert lost.faults == ("pod ready: did not come in 60 s",)
-    text = format_drill(Drill(pod="p", shutdowns=(lost,)), 80)
-    assert "when ready" in text
-    assert "?" in text
-    assert "✗ pod ready: did not come in 60 s: when ready" in text
+SHORT = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: short}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      initContainers:
+      - name: helper
+        image: busybox
+        restartPolicy: Always
+        command: [sh, -c, "trap 'exit 0' TERM; while :; do sleep 1; done"]
+      containers: [{name: work, image: busybox, command: [sleep, "2"]}]
+"""
+
+
+def test_a_phase_that_is_not_reached_is_no_shutdown_that_went_badly() -> None:
+    drill = run_drill(SHORT, NodeOptions())
+    missed = [shutdown for shutdown in drill.shutdowns if shutdown.unreached]
+    assert [shutdown.phase for shutdown in missed] == ["helper in back-off"]
+    assert missed[0].faults == ()
+    text = format_drill(drill, 100)
+    assert "not reached" in text
+    assert text.endswith("; 1 not reached: the pod was over before\n")
+    suite = ET.fromstring(as_junit(drill))  # noqa: S314 - our own
+    assert suite.find("testcase[@name='helper in back-off']/skipped") is not None
+
+
+def test_a_pod_that_does_not_go_is_a_fault() -> None:
+    late = Shutdown(phase="when ready", error="pod deleted: did not come in 60 s")
+    assert late.faults == ("pod deleted: did not come in 60 s",)
+
+
+def test_what_the_drill_killed_is_marked() -> None:
+    text = format_drill(deaf_drill(), 120)
+    assert "* killed by the drill on its way there" in text
 
 
 def test_the_matrix_names_each_fault_once() -> None:
@@ -201,7 +231,7 @@ def test_junit_has_a_case_for_each_phase() -> None:
     ("arguments", "status", "text"),
     [
         (["-k", "when ready"], 1, "deaf: 0 of 1 shutdowns went well"),
-        (["-k", "no such"], 1, "no phase has this name"),
+        (["-k", "no such"], 2, "there are when ready, again during preStop, proxy in back-off"),
         (["-k", "when ready", "-o", "json"], 1, '"killed": [\n        "main"'),
         (["-k", "when ready", "-o", "junit"], 1, "<testsuite"),
         (["--kubernetes", "1.12"], 2, "version '1.12' is not one of"),

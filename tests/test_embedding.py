@@ -145,8 +145,8 @@ def test_a_moment_that_cant_come_any_more_is_told_at_once() -> None:
 
 
 def test_a_word_that_is_no_moment_is_refused() -> None:
-    with kubelet_emu.node() as node, pytest.raises(ValueError, match="is no moment"):
-        node.run(POD).wait_for("reddy")
+    with kubelet_emu.node() as node, pytest.raises(ValueError, match="did you mean 'Ready'"):
+        node.run(POD).wait_for("Redy")
 
 
 def test_a_crash_loop_of_half_an_hour_is_waited_for() -> None:
@@ -344,3 +344,21 @@ spec:
 """
     [log] = kubelet_emu.run(manifest)
     assert log.order("setup exited(0)", "main started", "main exited(4)")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"runtime": "dokcer"}, "'runtime' must be in .*'simulated', 'docker'.*got 'dokcer'"),
+        ({"timing": "slow"}, "'timing' must be in .*'fast', 'kubelet'"),
+        ({"kubernetes": "1.12"}, "version '1.12' is not one of"),
+    ],
+)
+def test_a_word_that_no_option_has_is_refused(options: dict[str, str], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        kubelet_emu.node(**options)  # type: ignore[arg-type]
+
+
+def test_a_manifest_without_a_name_is_refused() -> None:
+    with pytest.raises(kubelet_emu.ManifestError, match="no manifest is named"):
+        kubelet_emu.load("")

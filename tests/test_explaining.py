@@ -175,3 +175,25 @@ def test_a_pod_that_is_not_in_the_log_is_named() -> None:
     status, text = why(str(folder / "trace.jsonl"), "--pod", "other")
     assert status == 2
     assert "no pod other in this log; there are export-" in text
+
+
+SLIDES = FOLDER.parent / "slides"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["slide-16.log"], "pod-with-sidecar: all its containers have ended"),
+        (["slide-20.log", "-f", str(SLIDES / "slide-19-job.yaml")], "all its containers have ended"),
+    ],
+)
+def test_lines_alone_tell_only_who_has_ended(arguments: list[str], text: str) -> None:
+    status, output = why(str(SLIDES / arguments[0]), *arguments[1:])
+    assert status == 0
+    assert text in output
+
+
+def test_a_log_without_pods_says_so(tmp_path: Path) -> None:
+    (tmp_path / "cut.log").write_text('{"t":0.0,"n":1,"kind":"header","epoch":"2026-01-01T00:00:00Z"}\n')
+    status, output = why(str(tmp_path / "cut.log"))
+    assert (status, output) == (2, "error: the log tells of no pod\n")

@@ -62,6 +62,10 @@ def test_marker(kubelet):
 def test_unknown(kubelet):
     pass
 
+@pytest.mark.kubelet(runtime="dokcer")
+def test_misspelt(kubelet):
+    pass
+
 @pytest.mark.kubelet(runtime="docker")
 def test_docker(kubelet):
     assert False
@@ -127,7 +131,8 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> str:
         "FAILED test_it.py::test_bad_order - AssertionError",
         "FAILED test_it.py::test_too_late - ",
         "ERROR test_it.py::test_unknown - ",
-        "4 failed, 5 passed, 1 skipped, 1 error",
+        "ERROR test_it.py::test_misspelt - ",
+        "4 failed, 5 passed, 1 skipped, 2 errors",
     ],
 )
 def test_each_test_has_its_outcome(output: str, line: str) -> None:
@@ -142,6 +147,7 @@ def test_each_test_has_its_outcome(output: str, line: str) -> None:
         ("the story of the pod", "what happened to web:"),
         ("a wait that was too long", "main exited: did not come in 3 s"),
         ("a bad marker", "@pytest.mark.kubelet: ['speed']: it takes runtime, seed, timeout, timing, version by name"),
+        ("a word that no option has", "'runtime' must be in ('simulated', 'docker') (got 'dokcer')"),
         ("why a test is skipped", "no container engine: "),
         ("an expectation of a scenario", "phase == Unknown"),
         ("a field of a scenario that there is not", "knees"),
@@ -151,7 +157,7 @@ def test_the_output_says(output: str, why: str, text: str) -> None:
     assert text in output
 
 
-@pytest.mark.parametrize("module", ["blocking.py", "scenario_items.py", "foreign"])
+@pytest.mark.parametrize("module", ["blocking.py", "fixture.py", "scenario_items.py", "foreign"])
 def test_the_output_does_not_show(output: str, module: str) -> None:
     assert module not in output
 

@@ -6,12 +6,12 @@ import os
 import shutil
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from kubelet_emu.drill.driving import Drill
     from kubelet_emu.embedding.options import NodeOptions
@@ -45,25 +45,24 @@ def command(*, manifest: str, runtime: str, kubernetes: str, seed: int, wanted: 
 
     Exit status: 0 when every shutdown went well, 1 when one did not, 2 for a bad manifest, 3 without an engine.
     """
-    from kubelet_emu.embedding.options import NodeOptions
-
-    options = NodeOptions(
-        runtime=cast('Literal["simulated", "docker"]', runtime), kubernetes=kubernetes, seed=seed, timeout=None
-    )
-    drill = _run(manifest, options, wanted)
+    drill = _run(manifest, {"runtime": runtime, "kubernetes": kubernetes, "seed": seed}, wanted)
+    if wanted and drill.phases and not drill.shutdowns:
+        click.echo(f"error: -k {wanted}: no phase has this in its name; there are {', '.join(drill.phases)}", err=True)
+        sys.exit(2)
     click.echo(_formatted(drill, output), nl=False)
     sys.exit(1 if any(shutdown.faults for shutdown in drill.shutdowns) or not drill.shutdowns else 0)
 
 
-def _run(manifest: str, options: NodeOptions, wanted: str) -> Drill:
+def _run(manifest: str, given: Mapping[str, object], wanted: str) -> Drill:
     """Run the drill, or end the process with a line that says why it can't be run."""
     from kubelet_emu.cli.failures import explain
-    from kubelet_emu.config.features import gates_for
     from kubelet_emu.drill.driving import run_drill
     from kubelet_emu.embedding.manifests import ManifestError
+    from kubelet_emu.embedding.options import NodeOptions
 
+    make = cast("Callable[..., NodeOptions]", NodeOptions)  # each word was read by click
     try:
-        gates_for(options.kubernetes)
+        options = make(**given)
         with _progress() as tell:
             return run_drill(manifest, options, lambda name: wanted in name, tell)
     except (ManifestError, ValueError) as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from kubelet_emu.apiserver.objects import APIObject
     from kubelet_emu.lifecycle.log import LifecycleLog
@@ -101,6 +101,13 @@ def _manifests(paths: tuple[str, ...]) -> tuple[APIObject, ...]:
         shown = [format_problem(each, result.sources.get(each.file, "")) for each in result.problems]
         _stop("\n".join(shown))
     return tuple(loaded.object for loaded in result.objects)
+
+
+def stop_without(pod: str | None, names: Sequence[str]) -> NoReturn:
+    """End the command because a log has no such pod, or none at all."""
+    if pod is None:
+        _stop("the log tells of no pod")
+    _stop(f"no pod {pod} in this log; there are {', '.join(names) or 'none'}")
 
 
 def _stop(text: str) -> NoReturn:

@@ -100,6 +100,8 @@ def read_picture(text: str) -> Path:
     path = Path(text)
     if path.suffix not in {".svg", ".html"}:
         raise ValueError(f"{text!r} is neither a .svg nor a .html file")
+    if not path.parent.is_dir():
+        raise ValueError(f"{text!r}: there is no folder {str(path.parent)!r}")
     return path
 
 

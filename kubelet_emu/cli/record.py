@@ -46,6 +46,8 @@ def command(manifests: tuple[str, ...], file: Path | None, force: bool, **given:
         raise click.UsageError("these manifests have no common place for a simulate.yaml: name one with -o FILE")
     if target != STDOUT and target.exists() and not force:
         raise click.UsageError(f"{target} exists already: --force overwrites it, -o FILE writes another")
+    if target != STDOUT and not target.parent.is_dir():
+        raise click.UsageError(f"{target}: there is no folder {str(target.parent)!r}")
     recording = RunRecording()
     streams = Streams(listeners=(recording,)) if target != STDOUT else Streams(out=sys.stderr, listeners=(recording,))
     status = execute(to_options(manifests, given), streams, open_emulator)

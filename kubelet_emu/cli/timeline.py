@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubelet_emu.cli.log_options import log_parameters, read_given, tell_faults
+from kubelet_emu.cli.log_options import log_parameters, read_given, stop_without, tell_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,9 +46,7 @@ def command(*, pod: str | None, width: int | None, output: str, **given: object)
     pods = recount(log).pods
     chosen = [timeline_of(each) for each in pods if pod in {None, each.name}]
     if not chosen:
-        names = ", ".join(each.name for each in pods) or "none"
-        click.echo(f"error: no pod {pod or ''} in this log; there are {names}", err=True)
-        sys.exit(2)
+        stop_without(pod, [each.name for each in pods])
     click.echo(_drawn(chosen, output, width), nl=False)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubelet_emu.cli.log_options import log_parameters, read_given, tell_faults
+from kubelet_emu.cli.log_options import log_parameters, read_given, stop_without, tell_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,9 +33,7 @@ def command(*, pod: str | None, output: str, **given: object) -> None:
     tell_faults(log)
     pods = [each for each in recount(log).pods if pod in {None, each.name}]
     if not pods:
-        names = ", ".join(each.name for each in recount(log).pods) or "none"
-        click.echo(f"error: no pod {pod or ''} in this log; there are {names}", err=True)
-        sys.exit(2)
+        stop_without(pod, [each.name for each in recount(log).pods])
     if output == "json":
         click.echo(_as_json(pods))
     else:

@@ -35,10 +35,15 @@ AFTER_GRACE_SECONDS = 30.0
 
 @frozen(kw_only=True)
 class Drill:
-    """All shutdowns of one pod, in the order of its life. `waits_for` is what kept it from starting, if nothing ran."""
+    """All shutdowns of one pod, in the order of its life.
+
+    `phases` are all that the pod has, also those that were not wanted. `waits_for` is what kept it from starting, if
+    nothing ran.
+    """
 
     pod: str
     shutdowns: tuple[Shutdown, ...]
+    phases: tuple[str, ...] = ()
     waits_for: str = ""
 
 
@@ -57,10 +62,16 @@ def run_drill(
     on_progress("undisturbed")
     history = trio.run(_undisturbed, manifest, options, clock=clock())
     shutdowns = []
-    for phase in filter(lambda phase: wanted(phase.name), phases_of(history)):
+    phases = phases_of(history)
+    for phase in filter(lambda phase: wanted(phase.name), phases):
         on_progress(phase.name)
         shutdowns.append(trio.run(_run_phase, manifest, options, phase, clock=clock()))
-    return Drill(pod=history.name, shutdowns=tuple(shutdowns), waits_for=_waits_for(history))
+    return Drill(
+        pod=history.name,
+        shutdowns=tuple(shutdowns),
+        phases=tuple(phase.name for phase in phases),
+        waits_for=_waits_for(history),
+    )
 
 
 def _readable_again(manifest: str) -> str:
@@ -98,11 +109,16 @@ async def _run_phase(manifest: str, options: NodeOptions, phase: Phase) -> Shutd
         try:
             for action in phase.actions:
                 await _do(action, node, pod)
-            await pod.wait_for("deleted", timeout=grace + AFTER_GRACE_SECONDS)
         except (WaitError, LookupError) as error:
-            reached = shutdown_of(phase.name, node.lifecycle_log(), pod.name)
-            return evolve(reached, error=str(error).splitlines()[0])
-        return shutdown_of(phase.name, node.lifecycle_log(), pod.name)
+            return Shutdown(phase=phase.name, grace=grace, unreached=str(error).splitlines()[0])
+        late = ""
+        try:
+            await pod.wait_for("deleted", timeout=grace + AFTER_GRACE_SECONDS)
+        except WaitError as error:
+            late = str(error).splitlines()[0]
+        by_drill = tuple(action.container for action in phase.actions if isinstance(action, Kill))
+        reached = shutdown_of(phase.name, node.lifecycle_log(), pod.name)
+        return evolve(reached, error=late, by_drill=tuple(dict.fromkeys(by_drill)))
 
 
 async def _do(action: Action, node: Node, pod: Pod) -> None:

@@ -27,6 +27,8 @@ def _fields(shutdown: Shutdown) -> dict[str, object]:
         "hooksCutShort": list(shutdown.cut_short),
         "isInOrder": shutdown.is_in_order,
         "exitCodes": dict(shutdown.codes),
+        "killedByDrill": list(shutdown.by_drill),
+        "unreached": shutdown.unreached,
         "faults": list(shutdown.faults),
     }
 
@@ -38,6 +40,8 @@ def as_junit(drill: Drill) -> str:
     for shutdown in drill.shutdowns:
         used = 0.0 if shutdown.used is None else shutdown.used
         case = ET.SubElement(suite, "testcase", classname=drill.pod, name=shutdown.phase, time=f"{used:.3f}")
+        if shutdown.unreached:
+            ET.SubElement(case, "skipped", message=shutdown.unreached)
         if shutdown.faults:
             ET.SubElement(case, "failure", message=shutdown.faults[0]).text = "\n".join(shutdown.faults)
     ET.indent(suite)

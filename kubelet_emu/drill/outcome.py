@@ -22,7 +22,9 @@ KILLED_CODE = 137
 class Shutdown:
     """One shutdown. Times are seconds; `deleted_at` counts from the pod's creation, `used` from the deletion.
 
-    `broken` are the rules that did not hold, as `CODE sentence`. `error` says why a phase could not be reached.
+    `broken` are the rules that did not hold, as `CODE sentence`. `by_drill` are containers that the drill itself killed
+    on the way. `unreached` says why the pod never came into this phase: nothing is judged then. `error` is why it could
+    not be deleted.
     """
 
     phase: str
@@ -33,6 +35,8 @@ class Shutdown:
     cut_short: tuple[str, ...] = ()
     codes: tuple[tuple[str, int], ...] = ()
     broken: tuple[str, ...] = ()
+    by_drill: tuple[str, ...] = ()
+    unreached: str = ""
     error: str = ""
 
     @property

@@ -43,9 +43,12 @@ def _used(shutdown: Shutdown) -> str:
 
 def _codes(shutdown: Shutdown) -> str:
     """Return the codes that are not 0: those are what is looked for."""
+    if shutdown.unreached:
+        return "not reached"
     if not shutdown.codes:
         return "nothing ran"
-    return " ".join(f"{name}={code}" for name, code in shutdown.codes if code) or "all 0"
+    marked = ((name, code, "*" if name in shutdown.by_drill else "") for name, code in shutdown.codes if code)
+    return " ".join(f"{name}={code}{mark}" for name, code, mark in marked) or "all 0"
 
 
 _BAR_COLUMN = Column("", _bar)
@@ -55,7 +58,7 @@ COLUMNS = (
     _BAR_COLUMN,
     Column("grace", _used),
     Column("killed", lambda s: ", ".join(s.killed) or "-"),
-    Column("order", lambda s: "?" if s.error else GOOD if s.is_in_order else BAD),
+    Column("order", lambda s: "-" if s.unreached else GOOD if s.is_in_order else BAD),
     Column("hooks cut", lambda s: ", ".join(s.cut_short) or "-"),
     Column("exit codes", _codes),
 )
@@ -112,11 +115,13 @@ def _faults(shutdowns: Sequence[Shutdown], paint: Callable[[str, bool], str]) ->
 
 
 def _verdict(drill: Drill) -> str:
-    bad = sum(bool(shutdown.faults) for shutdown in drill.shutdowns)
-    number = len(drill.shutdowns)
-    if not number:
+    judged = [shutdown for shutdown in drill.shutdowns if not shutdown.unreached]
+    if not drill.shutdowns:
         why = f"no container of it ever started: {drill.waits_for}" if drill.waits_for else "no phase has this name"
         return f"{drill.pod}: nothing to drill: {why}"
-    if not bad:
-        return f"\n{drill.pod}: {number} of {number} shutdowns went well"
-    return f"\n{drill.pod}: {number - bad} of {number} shutdowns went well, {bad} did not"
+    bad, number = sum(bool(shutdown.faults) for shutdown in judged), len(judged)
+    killed = "\n* killed by the drill on its way there" if any(shutdown.by_drill for shutdown in judged) else ""
+    missed = len(drill.shutdowns) - number
+    rest = f", {bad} did not" if bad else ""
+    unreached = f"; {missed} not reached: the pod was over before" if missed else ""
+    return f"{killed}\n{drill.pod}: {number - bad} of {number} shutdowns went well{rest}{unreached}"

@@ -6,6 +6,7 @@ the same at every speed. On an engine time goes on.
 
 from __future__ import annotations
 
+import atexit
 import queue
 import threading
 from concurrent.futures import Future
@@ -240,7 +241,7 @@ class BlockingJob:
 
 @define(eq=False)
 class BlockingNode:
-    """A node on a thread of its own. A context manager: leaving it takes everything away."""
+    """A node on a thread of its own. A context manager: leaving it takes everything away, as the program's end does."""
 
     options: NodeOptions
     _thread: NodeThread | None = field(default=None, init=False, repr=False)
@@ -265,11 +266,13 @@ class BlockingNode:
             thread = NodeThread(self.options)
             thread.start()
             self._thread = thread
+            atexit.register(self.close)
         return self._thread
 
     def close(self) -> None:
         """Take everything away; what has happened can still be asked of the logs taken before."""
         self._is_closed = True
+        atexit.unregister(self.close)
         if self._thread is not None:
             self._thread.close()
 

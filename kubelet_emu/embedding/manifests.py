@@ -60,6 +60,8 @@ def read_manifests(source: str | Path, options: NodeOptions, gates: FeatureGates
 
 
 def _load(source: str | Path, options: NodeOptions) -> LoadResult:
+    if not str(source):
+        raise ManifestError("no manifest is named: give a path, or a text of more than one line")
     if isinstance(source, str) and "\n" in source:
         return load_text(source, file=HERE)
     return load((str(options.folder / source),))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from kubelet_emu.scenarios.expectations import ExpectationError, parse_moment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kubelet_emu.scenarios.expectations import MomentExpression
 
 _PHASES = frozenset({"Pending", "Running", "Succeeded", "Failed", "Unknown"})
@@ -26,18 +29,23 @@ def pod_moment(text: str) -> MomentExpression:
         return parse_moment(f"pod phase({text})")
     if text in _CONDITIONS:
         return parse_moment(f"pod condition({text}=True)")
-    return _parsed(f"pod {text}" if text in _POD_WORDS else text)
+    return _parsed(f"pod {text}" if text in _POD_WORDS else text, (*_PHASES, *_CONDITIONS, *_POD_WORDS))
 
 
 def job_moment(text: str) -> MomentExpression:
     """Return the moment that a text means for a Job: a condition, `deleted`, or a moment of the grammar; ValueError."""
     if text in _JOB_CONDITIONS:
         return parse_moment(f"job condition({text}=True)")
-    return _parsed("job deleted" if text == "deleted" else text)
+    return _parsed("job deleted" if text == "deleted" else text, (*_JOB_CONDITIONS, "deleted"))
 
 
-def _parsed(text: str) -> MomentExpression:
+def _parsed(text: str, words: Iterable[str]) -> MomentExpression:
     try:
         return parse_moment(text)
     except ExpectationError as error:
-        raise ValueError(f"{text!r} is no moment: {error}") from error
+        near = get_close_matches(text, sorted(words), n=1)
+        hint = f", did you mean {near[0]!r}?" if near else ":"
+        raise ValueError(
+            f"{text!r} is no moment{hint} it is one of {', '.join(sorted(words))}, or CONTAINER WHAT, "
+            f"such as 'main exited(0)' ({error.why})"
+        ) from None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
-from attrs import field, frozen
+from attrs import field, frozen, validators
 
+from kubelet_emu.config.features import gates_for
 from kubelet_emu.manifests.safety import SafetyPolicy
 from kubelet_emu.simulation.values import Simulation
 
@@ -17,17 +18,21 @@ RuntimeName = Literal["simulated", "docker"]
 TimingName = Literal["fast", "kubelet"]
 
 
+def _is_version(_options: object, _attribute: object, value: str) -> None:
+    gates_for(value)
+
+
 @frozen(kw_only=True)
 class NodeOptions:
     """What runs the containers and how true to a node's delays; `folder` is where relative paths begin.
 
     `simulation` says what containers of a simulated node do. `timeout_seconds` bounds every wait that has no bound of
-    its own: an hour of virtual time, two minutes on an engine.
+    its own: an hour of virtual time, two minutes on an engine. ValueError for a word that is none of these.
     """
 
-    runtime: RuntimeName = "simulated"
-    timing: TimingName | None = None
-    kubernetes: str = "1.36"
+    runtime: RuntimeName = field(default="simulated", validator=validators.in_(get_args(RuntimeName)))
+    timing: TimingName | None = field(default=None, validator=validators.optional(validators.in_(get_args(TimingName))))
+    kubernetes: str = field(default="1.36", validator=_is_version)
     seed: int = 1
     folder: Path = field(factory=Path, repr=False)
     timeout: float | None = None

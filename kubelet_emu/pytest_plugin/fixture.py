@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from attrs import define, evolve, field
@@ -17,7 +17,7 @@ from kubelet_emu.lifecycle.reading import ReadError, read_logs
 from runtime.api import RuntimeUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from pathlib import Path
 
     from kubelet_emu.embedding.pod_log import Answer
@@ -135,13 +135,19 @@ def _options(request: pytest.FixtureRequest) -> NodeOptions:
     marker = request.node.get_closest_marker("kubelet")
     given: Mapping[str, object] = {} if marker is None else marker.kwargs
     if unknown := sorted(set(given) - _KEYS) or (marker is not None and marker.args):
-        raise pytest.UsageError(f"@pytest.mark.kubelet: {unknown}: it takes {', '.join(sorted(_KEYS))} by name")
+        text = f"@pytest.mark.kubelet: {unknown}: it takes {', '.join(sorted(_KEYS))} by name"
+        pytest.fail(text, pytrace=False)
     default = request.config.getoption("--kubelet-runtime") or "simulated"
-    return NodeOptions(
-        runtime=cast('Literal["simulated", "docker"]', given.get("runtime", default)),
-        timing=cast('Literal["fast", "kubelet"] | None', given.get("timing")),
-        kubernetes=str(given.get("version", "1.36")),
-        seed=cast("int", given.get("seed", 1)),
-        timeout=cast("float | None", given.get("timeout")),
-        folder=request.path.parent,
-    )
+    make = cast("Callable[..., NodeOptions]", NodeOptions)  # it checks its own words
+    try:
+        return make(
+            runtime=given.get("runtime", default),
+            timing=given.get("timing"),
+            kubernetes=str(given.get("version", "1.36")),
+            seed=given.get("seed", 1),
+            timeout=given.get("timeout"),
+            folder=request.path.parent,
+        )
+    except ValueError as error:
+        text = str(error.args[0]) if error.args else str(error)
+        pytest.fail(f"@pytest.mark.kubelet: {text}", pytrace=False)

@@ -61,9 +61,15 @@ def _simulate(options: RunOptions) -> int:
 
     with TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.jsonl"
+        if options.is_simulated:
+            trace = options.trace or trace
+        else:  # the run on Docker writes what was asked for
+            options = evolve(options, runtime="simulated", log=None, timeline=None)
         began_at = perf_counter()
-        status = execute(evolve(options, runtime="simulated", trace=trace, log=None), Streams(), open_simulated)
+        status = execute(evolve(options, trace=trace), Streams(), open_simulated)
         took = perf_counter() - began_at
+        if not trace.exists():
+            return status
         lived = max((json.loads(line)["t"] for line in trace.read_text().splitlines()), default=0.0)
     click.echo(f"Simulated: {lived:.0f} s of pod life in {took:.2f} s.", err=True)
     return status

@@ -42,7 +42,17 @@ def explain(pod: PodHistory) -> Answer:
     for ask in _QUESTIONS:
         if (answer := ask(pod)) is not None:
             return answer
-    return Answer(pod=pod.name, text="runs and is ready")
+    return _untold(pod)
+
+
+def _untold(pod: PodHistory) -> Answer:
+    """Say as much as a log without statuses tells: which containers have ended."""
+    running = [c for c in pod.containers if _runs(c)]
+    if not pod.containers or not any(c.runs for c in pod.containers):
+        return Answer(pod=pod.name, text="the log doesn't tell what it does")
+    if running:
+        return Answer(pod=pod.name, text=f"runs: {_names(running)}", since=_first_start(running))
+    return Answer(pod=pod.name, text="all its containers have ended", since=_last_exit(pod.containers))
 
 
 def _over(pod: PodHistory) -> Answer | None:
@@ -170,7 +180,7 @@ def _otherwise_unready(pod: PodHistory) -> Answer | None:
 def _endless(pod: PodHistory) -> Answer | None:
     """Say whether a pod that ought to end will, and what keeps it."""
     policy = None if pod.spec is None else pod.spec.spec.restart_policy
-    if policy not in {"Never", "OnFailure"}:
+    if policy not in {"Never", "OnFailure"} or not any(main.states for main in pod.of_kind(ContainerKind.MAIN)):
         return None
     mains = pod.of_kind(ContainerKind.MAIN)
     running = [main for main in mains if _runs(main)]

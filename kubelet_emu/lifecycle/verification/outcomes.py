@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubelet_emu.journal.facts import ContainerKind
-from kubelet_emu.lifecycle.verification.comparing import shown
+from kubelet_emu.lifecycle.verification.comparing import shown, unknown
 from kubelet_emu.lifecycle.verification.verdicts import Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -72,9 +72,12 @@ def job_by_mains(case: Case) -> Iterator[Verdict]:
     for job in case.history.jobs:
         own = [pods[name] for name in job.pods if name in pods]
         failed, complete = job.condition("Failed"), job.condition("Complete")
-        if complete is not None:
+        is_failed = failed is not None and failed.reason == BACKOFF_LIMIT_EXCEEDED and _is_never(job)
+        if not own and (complete is not None or is_failed):
+            yield unknown(job.name, "nothing tells which pods are its own: give the manifest (-f)")
+        elif complete is not None:
             yield _completed(job, own)
-        elif failed is not None and failed.reason == BACKOFF_LIMIT_EXCEEDED and _is_never(job):
+        elif is_failed:
             yield _failed(job, own)
 
 

@@ -6,12 +6,10 @@ Where busybox is installed it runs each script too, so a recording that no longe
 from __future__ import annotations
 
 import pytest
-from shell_rows import comparable, recorded, scripts, topics
+from shell_rows import ATTEMPTS, comparable, recorded, scripts, topics
 from two_shells import BUSYBOX_PROGRAM, run_busybox, simulate
 
 ROWS = [pytest.param(topic, script, id=f"{topic}: {script[:60]}") for topic in topics() for script in scripts(topic)]
-ATTEMPTS = 3
-"""Processes that race for real may be late on a busy machine; the simulated ones never are."""
 RECORDED = {topic: recorded(topic) for topic in topics()}
 
 

@@ -1,4 +1,7 @@
-"""Arithmetic expansion: C's integer expressions on 64-bit numbers."""
+"""Arithmetic expansion: C's integer expressions on 64-bit numbers, as busybox reads them.
+
+Both sides of `&&`, `||` and `?:` are evaluated, as in busybox up to 1.36: an assignment in either one counts.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ import operator
 import re
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _TOKEN = re.compile(
-    r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<<=|>>=|\*\*|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%&|^~!<>=?:(),])"
+    r"\s*(\d+#\w+|0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<<=|>>=|\*\*|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%&|^~!<>=?:(),])"
 )
 _ASSIGNING = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
 _LEVELS: tuple[frozenset[str], ...] = (
@@ -28,6 +31,7 @@ _LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"*", "/", "%"}),
 )
 _MAX_DEPTH = 30
+_SYNTAX, _MALFORMED = "arithmetic syntax error", "malformed ?: operator"
 
 
 class ArithmeticFault(Exception):  # noqa: N818 - control flow or an outcome, not an error of ours
@@ -46,7 +50,7 @@ def evaluate(text: str, get: Callable[[str], str], put: Callable[[str, str], Non
     parser = _Parser(_tokens(text), get, put, depth)
     value = parser.comma()
     if parser.tokens[parser.at]:
-        raise ArithmeticFault("arithmetic syntax error")
+        raise ArithmeticFault(_MALFORMED if parser.tokens[parser.at] == ":" else _SYNTAX)
     return value
 
 
@@ -56,7 +60,7 @@ def _tokens(text: str) -> list[str]:
     while at < end:
         match = _TOKEN.match(text, at)
         if match is None:
-            raise ArithmeticFault("arithmetic syntax error")
+            raise ArithmeticFault(_SYNTAX)
         found.append(match[1])
         at = match.end()
     return [*found, ""]
@@ -80,6 +84,8 @@ def _power(base: int, exponent: int) -> int:
 
 
 _BINARY: dict[str, Callable[[int, int], int]] = {
+    "||": lambda left, right: bool(left) or bool(right),
+    "&&": lambda left, right: bool(left) and bool(right),
     "|": operator.or_,
     "^": operator.xor,
     "&": operator.and_,
@@ -107,7 +113,6 @@ class _Parser:
     put: Callable[[str, str], None]
     depth: int
     at: int = 0
-    _skipping: int = field(default=0, init=False)
 
     def take(self, *wanted: str) -> str:
         token = self.tokens[self.at]
@@ -118,7 +123,7 @@ class _Parser:
 
     def need(self, wanted: str) -> None:
         if not self.take(wanted):
-            raise ArithmeticFault("arithmetic syntax error")
+            raise ArithmeticFault(_SYNTAX)
 
     def comma(self) -> int:
         value = self.assignment()
@@ -137,37 +142,25 @@ class _Parser:
         return self.ternary()
 
     def store(self, name: str, value: int) -> int:
-        if not self._skipping:
-            self.put(name, str(value))
+        self.put(name, str(value))
         return value
 
     def ternary(self) -> int:
         condition = self.binary(0)
         if not self.take("?"):
             return condition
-        chosen = self.quietly(self.assignment, skip=not condition)
-        self.need(":")
-        other = self.quietly(self.assignment, skip=bool(condition))
+        chosen = self.binary(0)
+        if not self.take(":"):
+            raise ArithmeticFault(_MALFORMED)
+        other = self.ternary()
         return chosen if condition else other
-
-    def quietly(self, read: Callable[[], int], *, skip: bool) -> int:
-        self._skipping += skip
-        try:
-            return read()
-        finally:
-            self._skipping -= skip
 
     def binary(self, level: int) -> int:
         if level == len(_LEVELS):
             return self.power()
         value = self.binary(level + 1)
         while op := self.take(*_LEVELS[level]):
-            if op in {"&&", "||"}:
-                skip = bool(value) == (op == "||")
-                right = self.quietly(lambda: self.binary(level + 1), skip=skip)
-                value = int(bool(value) if skip else bool(right))
-            else:
-                value = self.combine(op, value, self.binary(level + 1))
+            value = self.combine(op, value, self.binary(level + 1))
         return value
 
     def power(self) -> int:
@@ -175,8 +168,6 @@ class _Parser:
         return self.combine("**", base, self.power()) if self.take("**") else base
 
     def combine(self, op: str, left: int, right: int) -> int:
-        if self._skipping and op in {"/", "%", "**"}:
-            return 0
         return _wrap(int(_BINARY[op](left, right)))
 
     def unary(self) -> int:
@@ -205,11 +196,9 @@ class _Parser:
         if token[:1].isdigit():
             self.at += 1
             return _number(token)
-        raise ArithmeticFault("arithmetic syntax error")
+        raise ArithmeticFault(_SYNTAX)
 
     def value_of(self, name: str) -> int:
-        if self._skipping:
-            return 0
         return evaluate(self.get(name), self.get, self.put, self.depth + 1)
 
 
@@ -219,8 +208,11 @@ def _is_name(token: str) -> bool:
 
 def _number(token: str) -> int:
     try:
+        if "#" in token:
+            base, _, digits = token.partition("#")
+            return _wrap(int(digits, int(base)))
         if token[:2] in {"0x", "0X"}:
             return _wrap(int(token, 16))
         return _wrap(int(token, 8) if token.startswith("0") and len(token) > 1 else int(token))
     except ValueError:
-        raise ArithmeticFault("arithmetic syntax error") from None
+        raise ArithmeticFault(_SYNTAX) from None

@@ -93,10 +93,7 @@ async def expand_text(shell: Shell, word: Word) -> str:
 
 async def expand_pattern(shell: Shell, word: Word) -> str:
     """Return a word as a pattern in which quoted characters stand for themselves; ShellFault."""
-    return "".join(
-        patterns.quote(text) if is_quoted else text.replace("\\", "\\\\")
-        for text, is_quoted in await _pieces(shell, word)
-    )
+    return "".join([patterns.quote(text) if is_quoted else text for text, is_quoted in await _pieces(shell, word)])
 
 
 async def _pieces(shell: Shell, word: Word) -> Field:
@@ -156,7 +153,7 @@ async def expand_arithmetic(shell: Shell, expression: Word) -> int:
 
 async def _parameter(shell: Shell, part: Parameter, fields: _Fields) -> None:
     if part.name in {"@", "*"}:
-        value: str | None = " ".join(shell.positional) if shell.positional else None
+        value: str | None = " ".join(shell.positional)
     else:
         value = shell.parameter(part.name)
     op = part.op
@@ -185,6 +182,8 @@ async def _default(shell: Shell, part: Parameter, value: str | None, fields: _Fi
             await _expand_argument(shell, argument, fields)
         elif part.is_quoted:
             fields.add("", is_quoted=True)
+    elif is_set and part.name in {"@", "*"}:
+        _positional(shell, part, fields)
     elif is_set:
         _value(value or "", fields, is_quoted=part.is_quoted)
     elif op == "-":
@@ -194,9 +193,8 @@ async def _default(shell: Shell, part: Parameter, value: str | None, fields: _Fi
         _put(shell, part.name, value)
         _value(value, fields, is_quoted=part.is_quoted)
     else:
-        text = await expand_text(shell, argument)
         unset = "parameter not set or null" if part.op == ":?" else "parameter not set"
-        raise ShellFault(f"{part.name}: {text or unset}")
+        raise ShellFault(f"{part.name}: {await expand_text(shell, argument) if argument.parts else unset}")
 
 
 def _put(shell: Shell, name: str, value: str) -> None:

@@ -35,7 +35,9 @@ class FunctionReturn(Exception):  # noqa: N818 - control flow or an outcome, not
 class ShellFault(Exception):  # noqa: N818 - control flow or an outcome, not an error of ours
     """An error that ends a shell that isn't interactive: the text, and the status."""
 
-    def __init__(self, text: str, status: int = 2) -> None:
-        """Keep the status."""
+    def __init__(self, text: str, status: int = 2, *, has_place: bool = False) -> None:
+        """Keep the status, and whether the text says already where it happened."""
         super().__init__(text)
         self.status = status
+        self.has_place = has_place
+        self.is_told = False

@@ -52,7 +52,9 @@ class Shell:
     substituted: int = 0
     background_pid: int | None = None
     jobs: Jobs = field(factory=Jobs)
-    line: int = 1
+    first_line: int = 0
+    line: int = 0
+    command: str = ""
     loops: int = 0
     depth: int = 0
     tested: int = 0
@@ -85,7 +87,7 @@ class Shell:
             case "PPID":
                 return str(self.process.parent_pid)
             case "LINENO":
-                return str(self.line - 1)
+                return str(self.line)
         if name.isdecimal():
             number = int(name)
             return self.positional[number - 1] if number <= len(self.positional) else None
@@ -97,7 +99,25 @@ class Shell:
 
     async def say(self, text: str) -> None:
         """Write a line of the shell's own to standard error."""
-        await launch.try_write(self.process, 2, f"{self.name}: {text}\n".encode())
+        await launch.try_write(self.process, 2, f"{self.name}: {text}\n".encode(errors="surrogateescape"))
+
+    async def complain(self, text: str) -> None:
+        """Write a line about what went wrong, with its place when that is in a file or in what `eval` runs."""
+        await self.say(self.place + text)
+
+    async def tell(self, fault: ShellFault) -> None:
+        """Write what an error says, once: where it happens, standard error may be another than further out."""
+        if not fault.is_told:
+            fault.is_told = True
+            await self.say(str(fault) if fault.has_place else self.place + str(fault))
+
+    @property
+    def place(self) -> str:
+        """Return what messages begin with behind the shell's name: nothing for a script of -c, as in ash."""
+        if not self.command:
+            return ""
+        command = "" if self.command == self.name else f"{self.command}: "
+        return f"{command}line {self.line}: "
 
     # -- scripts
 
@@ -113,9 +133,9 @@ class Shell:
             if isinstance(end, ShellExit) and not end.runs_trap:
                 return self.status
         except LoopControl:
-            self.status = 0
+            pass
         except ShellFault as fault:
-            await self.say(str(fault))
+            await self.tell(fault)
             self.status = fault.status
         return await self._leave()
 
@@ -128,7 +148,7 @@ class Shell:
             except (ShellExit, FunctionReturn) as end:
                 return end.status
             except ShellFault as fault:
-                await self.say(str(fault))
+                await self.tell(fault)
                 return fault.status
         return status
 
@@ -137,15 +157,28 @@ class Shell:
 
         A shell reads a script command by command, so what stands on the lines before a syntax error is run.
         """
+        first_line = self.line
         try:
-            script = parse_script(text)
+            script = parse_script(text, first_line)
         except ShellSyntaxError as error:
             good = good_lines(text)
             if good:
-                await self.run(parse_script(good).body)
+                await self.run(parse_script(good, first_line).body)
             raise ShellFault(str(error)) from error
         await self.run(script.body, is_last=is_last)
         return self.status
+
+    async def evaluate_as(self, command: str, text: str, line: int) -> int:
+        """Run a text from a line on as what `command` runs: messages name that."""
+        saved = self.command, self.line
+        self.command, self.line = command, line
+        try:
+            return await self.evaluate(text)
+        except ShellFault as fault:
+            await self.tell(fault)
+            raise
+        finally:
+            self.command, self.line = saved
 
     async def substitute(self, script: Script) -> str:
         """Run a command substitution and return its output without the newlines at the end."""
@@ -175,6 +208,10 @@ class Shell:
             self.status,
             background_pid=self.background_pid,
             jobs=self.jobs.copy(),
+            first_line=self.first_line,
+            line=self.line,
+            command=self.command,
+            loops=self.loops,
             depth=self.depth + 1,
             tested=self.tested,
         )

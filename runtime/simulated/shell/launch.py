@@ -30,9 +30,10 @@ async def find_main(shell: Shell, process: Process, argv: tuple[str, ...], prefi
     try:
         return process.container.commands.resolve(process, argv), 0
     except ProgramMissing as missing:
-        text = f"{shell.name}: {prefix}{argv[0]}: {missing}"
+        text = f"{shell.name}: {prefix or shell.place}{argv[0]}: {missing}"
         if missing.status == NOT_FOUND and argv[0]:
-            text += f" (line {shell.line}: the simulation has no such program: say in simulate.yaml what it does)"
+            line = shell.line - shell.first_line + 1
+            text += f" (line {line}: the simulation has no such program: say in simulate.yaml what it does)"
         await try_write(process, 2, f"{text}\n".encode())
         return None, missing.status
 

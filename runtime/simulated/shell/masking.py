@@ -9,17 +9,13 @@ than POSIX (`!`, the head of a function, an empty list of `for`) is taken out an
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from attrs import define, field, frozen
 
+from runtime.simulated.shell.nodes import Script, Sequence
 from runtime.simulated.shell.words import ShellSyntaxError, WordReader
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from runtime.simulated.shell.nodes import Script
-
+NOT = "!"
 MARKER = "/.heredoc/"
 _START = re.compile(r"<<(-?)[ \t]*")
 _BLANKS = " \t\n"
@@ -45,27 +41,28 @@ class Heredoc:
 
 @frozen
 class Masked:
-    """A script as the grammar sees it, and as the words are read: of the same length in bytes."""
+    """A script as the grammar sees it, and as the words are read: of the same length in bytes.
+
+    `prefixes` are what was taken out before the command at a place, the outermost first: `!` and names of functions.
+    """
 
     structure: bytes
     source: bytes
     heredocs: tuple[Heredoc, ...]
-    negations: dict[int, int]
-    functions: dict[int, str]
+    prefixes: dict[int, tuple[str, ...]]
     empty_loops: frozenset[int]
 
 
-def mask(text: str, parse: Callable[[str], Script]) -> Masked:
+def mask(text: str) -> Masked:
     """Return a script ready for the grammar; ShellSyntaxError for a quotation without end."""
-    scanner = _Scanner(text, WordReader(text, parse))
+    scanner = _Scanner(text, WordReader(text, lambda _: Script(Sequence(()))))
     scanner.run()
     structure, source = "".join(scanner.structure).encode(), "".join(scanner.source).encode()
     return Masked(
         structure,
         source,
         tuple(scanner.heredocs),
-        scanner.negations,
-        scanner.functions,
+        scanner.prefixes,
         frozenset(scanner.empty_loops),
     )
 
@@ -79,8 +76,7 @@ class _Scanner:
     source: list[str] = field(factory=list)
     waiting: list[tuple[str, bool, bool]] = field(factory=list)
     heredocs: list[Heredoc] = field(factory=list)
-    negations: dict[int, int] = field(factory=dict)
-    functions: dict[int, str] = field(factory=dict)
+    prefixes: dict[int, tuple[str, ...]] = field(factory=dict)
     empty_loops: set[int] = field(factory=set)
 
     def run(self) -> None:  # noqa: C901, PLR0912 - one arm a kind
@@ -136,7 +132,7 @@ class _Scanner:
             return not (self._begins_word() and self._ends_word(self.at + 1))
         if char == "}":
             return not self._begins_word()
-        return char in "]*?+@%^~=," or ord(char) > 126
+        return char in "]*?+@%^~=,-" or ord(char) > 126
 
     def _copy(self, end: int) -> None:
         part = self.text[self.at : end]
@@ -151,30 +147,31 @@ class _Scanner:
         self.at = end
 
     def _negation(self) -> None:
-        """Take a `!` out: it is put back before the pipeline that begins at the next word."""
-        if not self._begins_command():
+        """Take a `!` out."""
+        if self._begins_command():
+            self._take_prefix(self.at + 1, NOT)
+        else:
             self._copy(self.at + 1)
-            return
-        self._cover(self.at + 1, " ")
-        self._copy(self._after_blanks())
-        place = self._place()
-        self.negations[place] = self.negations.pop(place, 0) + 1
 
     def _head(self, match: re.Match[str]) -> None:
         """Take the head of a function out, or the `in` of a loop over nothing."""
         if match[1]:
-            end, place = match.end(1), self._place()
+            self.empty_loops.add(self._place())
             self._copy(match.start(2))
-            self._cover(end, "  ")
-            self.empty_loops.add(place)
-            return
-        self._cover(match.end(), re.sub(r"[^\n]", " ", match[0]))
+            self._cover(match.end(1), "  ")
+        else:
+            self._take_prefix(match.end(), match[3] or match[4])
+
+    def _take_prefix(self, end: int, prefix: str) -> None:
+        """Take out what stands before a command, and note it for where the command begins."""
+        before = self.prefixes.pop(self._place(), ())
+        self._cover(end, re.sub(r"[^\n]", " ", self.text[self.at : end]))
         self._copy(self._after_blanks())
-        self.functions[self._place()] = match[3] or match[4]
+        self.prefixes[self._place()] = (*before, prefix)
 
     def _begins_command(self) -> bool:
         before = "".join(self.structure[-_NEAR:]).rstrip(" \t")
-        return not before or before[-1] in ";&|({\n" or before.rsplit(None, 1)[-1] in _BEFORE_COMMAND
+        return not before or before[-1] in ";&|(){\n" or before.rsplit(None, 1)[-1] in _BEFORE_COMMAND
 
     def _after_blanks(self) -> int:
         end = self.at

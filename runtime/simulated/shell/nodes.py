@@ -76,6 +76,7 @@ class Redirected:
 
     body: Node
     redirects: tuple[Redirect, ...]
+    line: int
 
 
 @frozen

@@ -14,7 +14,7 @@ import tree_sitter
 import tree_sitter_bash
 from attrs import define, evolve
 
-from runtime.simulated.shell.masking import MARKER, Heredoc, mask
+from runtime.simulated.shell.masking import MARKER, NOT, Heredoc, mask
 from runtime.simulated.shell.nodes import (
     AndOr,
     ArithmeticCommand,
@@ -59,20 +59,18 @@ _CACHED_SCRIPTS = 4096
 
 
 @lru_cache(maxsize=_CACHED_SCRIPTS)
-def parse_script(text: str) -> Script:
-    """Return the parsed script; ShellSyntaxError."""
+def parse_script(text: str, first_line: int = 1) -> Script:
+    """Return the parsed script, whose first line has that number; ShellSyntaxError."""
     if "\0" in text:
         raise ShellSyntaxError("syntax error: a script can't hold NUL")
-    masked = mask(text, parse_script)
+    masked = mask(text)
     tree = _parser().parse(masked.structure)
-    compiler = _Compiler(
-        masked.source, masked.heredocs, dict(masked.negations), dict(masked.functions), masked.empty_loops
-    )
+    compiler = _Compiler(masked.source, masked.heredocs, dict(masked.prefixes), masked.empty_loops, first_line)
     if tree.root_node.has_error:
         compiler.check(tree.root_node)
     script = Script(compiler.sequence(tree.root_node.children))
-    if compiler.functions or compiler.negations:
-        raise ShellSyntaxError(f"line {text.count(chr(10)) + 1}: syntax error: unexpected end of file")
+    if compiler.prefixes:
+        raise ShellSyntaxError(f"line {text.count(chr(10)) + first_line}: syntax error: unexpected end of file")
     return script
 
 
@@ -98,15 +96,20 @@ def _parser() -> tree_sitter.Parser:
 class _Compiler:
     source: bytes
     heredocs: tuple[Heredoc, ...]
-    negations: dict[int, int]
-    functions: dict[int, str]
+    prefixes: dict[int, tuple[str, ...]]
     empty_loops: frozenset[int]
+    first_line: int
+    here: int = 0
+
+    def parse(self, text: str) -> Script:
+        """Parse a command substitution of the command that is being read."""
+        return parse_script(text, self.here or self.first_line)
 
     def text(self, start: int, end: int) -> str:
         return self.source[start:end].decode()
 
     def line(self, node: tree_sitter.Node) -> int:
-        return self.source.count(b"\n", 0, node.start_byte) + 1
+        return self.source.count(b"\n", 0, node.start_byte) + self.first_line
 
     def check(self, node: tree_sitter.Node) -> None:
         """Raise for the first place that is not shell; a command may lack its word when it has redirections."""
@@ -125,17 +128,16 @@ class _Compiler:
         return Sequence(tuple(items))
 
     def node(self, node: tree_sitter.Node) -> Node:
-        """Compile a command; a `!` that was taken out belongs to the pipeline that begins here."""
-        if node.type == "list" or (node.type == "redirected_statement" and _holds_list(node)):
+        """Compile a command with what was taken out before it: `!` is of the pipeline, a name of its first stage."""
+        if _begins_with_list(node):
             return self._plain(node)
-        start = node.start_byte
-        count = self.negations.pop(start, 0)
-        name = None if node.type == "pipeline" else self.functions.pop(start, None)
+        prefixes = self.prefixes.pop(node.start_byte, ())
+        if node.type == "pipeline" and (names := tuple(prefix for prefix in prefixes if prefix != NOT)):
+            self.prefixes[node.start_byte] = names
+            prefixes = prefixes[: -len(names)]
         compiled = self._plain(node)
-        if name is not None:
-            compiled = Function(name, compiled)
-        for _ in range(count):
-            compiled = Negated(compiled)
+        for prefix in reversed(prefixes):
+            compiled = Negated(compiled) if prefix == NOT else Function(prefix, compiled)
         return compiled
 
     def _plain(self, node: tree_sitter.Node) -> Node:
@@ -170,6 +172,7 @@ class _Compiler:
 
     def _simple(self, node: tree_sitter.Node) -> Simple:
         """Read a command's words from the text between its redirections."""
+        self.here = self.line(node)
         pieces: list[str] = []
         redirects: list[Redirect] = []
         end = node.start_byte
@@ -181,7 +184,7 @@ class _Compiler:
             elif not child.is_missing:
                 pieces.append(" " * (child.start_byte > end) + self.text(child.start_byte, child.end_byte))
             end = child.end_byte
-        assignments, words = split_command("".join(pieces), parse_script)
+        assignments, words = split_command("".join(pieces), self.parse)
         if words and _is_reserved(words[0]):
             raise ShellSyntaxError(f'line {self.line(node)}: syntax error: unexpected "{words[0].plain}"')
         return Simple(tuple(assignments), tuple(words), tuple(redirects), self.line(node))
@@ -199,7 +202,7 @@ class _Compiler:
         if match is None:
             raise self._error(node)
         fd, op, text = match.groups()
-        words = split_words(text, parse_script)
+        words = split_words(text, self.parse)
         if not words:
             raise self._error(node)
         number = int(fd) if fd else int(op.startswith((">", "&")))
@@ -215,7 +218,7 @@ class _Compiler:
         heredoc = self.heredocs[int(marker.removeprefix(MARKER))]
         if heredoc.is_literal:
             return Word((Literal(heredoc.text, is_quoted=True),), heredoc.text)
-        return parse_heredoc(heredoc.text, parse_script)
+        return parse_heredoc(heredoc.text, self.parse)
 
     def _redirected(self, node: tree_sitter.Node) -> Node:
         redirects: list[Redirect] = []
@@ -228,10 +231,10 @@ class _Compiler:
                 extra += rest
             else:
                 body = self.node(child)
-        words = tuple(split_words(extra, parse_script))
+        words = tuple(split_words(extra, self.parse))
         if body is None:
             return Simple((), words, tuple(redirects), self.line(node))
-        return _attach(body, tuple(redirects), words)
+        return _attach(body, tuple(redirects), words, self.line(node))
 
     # -- compound commands
 
@@ -245,7 +248,7 @@ class _Compiler:
     def _compound(self, node: tree_sitter.Node) -> Node:
         if node.children[0].type == "((":
             text = self.text(node.children[0].end_byte, node.children[-1].start_byte)
-            return ArithmeticCommand(parse_heredoc(text.replace('"', ""), parse_script))
+            return ArithmeticCommand(parse_heredoc(text.replace('"', ""), self.parse))
         return self._body(node.children[1:])
 
     def _body(self, children: list[tree_sitter.Node]) -> Sequence:
@@ -286,6 +289,7 @@ class _Compiler:
         return self._body(node.children[1:])
 
     def _for(self, node: tree_sitter.Node) -> For:
+        self.here = self.line(node)
         name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
         if name is None or body is None or node.children[0].type != "for":
             raise self._error(node)
@@ -298,15 +302,16 @@ class _Compiler:
         elif start is not None:
             values = node.children_by_field_name("value")
             text = self.text(start.end_byte, values[-1].end_byte) if values else ""
-            words = tuple(split_words(text, parse_script))
+            words = tuple(split_words(text, self.parse))
         return For(self.text(name.start_byte, name.end_byte), words, self._do(body), self.line(node))
 
     def _case(self, node: tree_sitter.Node) -> Case:
+        self.here = self.line(node)
         value = node.child_by_field_name("value")
         if value is None:
             raise self._error(node)
         items = tuple(self._case_item(child) for child in node.children if child.type == "case_item")
-        return Case(parse_word(self.text(value.start_byte, value.end_byte), parse_script), items)
+        return Case(parse_word(self.text(value.start_byte, value.end_byte), self.parse), items)
 
     def _case_item(self, node: tree_sitter.Node) -> tuple[tuple[Word, ...], Node]:
         close = next((index for index, child in enumerate(node.children) if child.type == ")"), None)
@@ -318,12 +323,20 @@ class _Compiler:
                 patterns.append("")
             elif child.type != "(":
                 patterns[-1] += self.text(child.start_byte, child.end_byte)
-        words = tuple(parse_word(pattern.strip(), parse_script) for pattern in patterns)
+        words = tuple(parse_word(pattern.strip(), self.parse) for pattern in patterns)
         return words, self.sequence(child for child in node.children[close + 1 :] if child.type != ";;")
 
 
-def _holds_list(node: tree_sitter.Node) -> bool:
-    return any(child.type in {"list", "pipeline"} for child in node.children)
+def _begins_with_list(node: tree_sitter.Node) -> bool:
+    """Tell whether the grammar has a list where POSIX has only its first or last command."""
+    match node.type:
+        case "list":
+            return True
+        case "redirected_statement":
+            return any(child.type in {"list", "pipeline"} for child in node.children)
+        case "pipeline":
+            return _begins_with_list(node.children[0])
+    return False
 
 
 def _has_redirect(node: tree_sitter.Node) -> bool:
@@ -345,12 +358,14 @@ def _behind_first(text: str) -> str:
 
 
 def _pipeline(stages: list[Node]) -> Node:
-    """Join stages; a first stage that is itself a pipeline or negated is taken apart, as POSIX groups it."""
-    first = stages[0]
-    if isinstance(first, Negated):
-        return Negated(_pipeline([first.body, *stages[1:]]))
-    if isinstance(first, Pipeline):
-        return Pipeline((*first.stages, *stages[1:]))
+    """Join stages; a first stage that is itself a list, a pipeline or negated is taken apart, as POSIX groups it."""
+    match stages[0]:
+        case AndOr() as first:
+            return evolve(first, right=_pipeline([first.right, *stages[1:]]))
+        case Negated() as first:
+            return Negated(_pipeline([first.body, *stages[1:]]))
+        case Pipeline() as first:
+            return Pipeline((*first.stages, *stages[1:]))
     return Pipeline(tuple(stages))
 
 
@@ -361,18 +376,22 @@ def _and_or(left: Node, right: Node, *, is_and: bool) -> Node:
     return AndOr(left, right, is_and)
 
 
-def _attach(body: Node, redirects: tuple[Redirect, ...], words: tuple[Word, ...]) -> Node:
+def _attach(body: Node, redirects: tuple[Redirect, ...], words: tuple[Word, ...], line: int) -> Node:
     """Give redirections to the command that they belong to: the last of a list or a pipeline."""
     match body:
         case Simple():
             return evolve(body, words=body.words + words, redirects=body.redirects + redirects)
         case AndOr():
-            return evolve(body, right=_attach(body.right, redirects, words))
+            return evolve(body, right=_attach(body.right, redirects, words, line))
         case Pipeline():
-            return Pipeline((*body.stages[:-1], _attach(body.stages[-1], redirects, words)))
+            return Pipeline((*body.stages[:-1], _attach(body.stages[-1], redirects, words, line)))
         case Negated():
-            return Negated(_attach(body.body, redirects, words))
+            return Negated(_attach(body.body, redirects, words, line))
         case Redirected():
             return evolve(body, redirects=body.redirects + redirects)
+        case Sequence(items=(Subshell() as only,)):
+            return _attach(only, redirects, words, line)
+        case Function():
+            return evolve(body, body=_attach(body.body, redirects, words, line))
         case _:
-            return Redirected(body, redirects)
+            return Redirected(body, redirects, line)

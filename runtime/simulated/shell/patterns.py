@@ -42,8 +42,18 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Tell whether a text matches a pattern as a whole."""
-    return compile_pattern(pattern).fullmatch(text) is not None
+    """Tell whether a text matches a pattern as a whole, byte by byte as busybox does it."""
+    return compile_pattern(_bytes(pattern)).fullmatch(_bytes(text)) is not None
+
+
+def _bytes(text: str) -> str:
+    """Return a text with a character for each of its bytes."""
+    return text if text.isascii() else text.encode(errors="surrogateescape").decode("latin-1")
+
+
+def _characters(text: str) -> str:
+    """Return what `_bytes` made of a text, or a part of it."""
+    return text if text.isascii() else text.encode("latin-1").decode(errors="surrogateescape")
 
 
 def _pieces(pattern: str) -> list[str]:
@@ -105,16 +115,16 @@ def _escape_bracket(text: str) -> str:
 
 def strip(value: str, pattern: str, op: str) -> str:
     """Return a value without the part that `#`, `##`, `%` or `%%` takes away."""
-    compiled = compile_pattern(pattern)
+    value, compiled = _bytes(value), compile_pattern(_bytes(pattern))
     ends: Sequence[int] = range(len(value) + 1)
     if op in {"##", "%"}:
         ends = ends[::-1]
     for end in ends:
         if op.startswith("#") and compiled.fullmatch(value, 0, end):
-            return value[end:]
+            return _characters(value[end:])
         if op.startswith("%") and compiled.fullmatch(value, end):
-            return value[:end]
-    return value
+            return _characters(value[:end])
+    return _characters(value)
 
 
 def replace(value: str, pattern: str, replacement: str, *, everywhere: bool) -> str:

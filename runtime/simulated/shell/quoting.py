@@ -12,8 +12,9 @@ KEYWORDS = frozenset(
 
 
 def single_quoted(text: str) -> str:
-    """Return a text in single quotes."""
-    return "'" + text.replace("'", "'\"'\"'") + "'"
+    """Return a text in single quotes, with those that it has in double ones (ash's single_quote)."""
+    pieces = re.findall(r"([^']*)('*)", text)[:-1] or [("", "")]
+    return "".join(f"'{plain}'" + (f'"{quotes}"' if quotes else "") for plain, quotes in pieces)
 
 
 def show(text: str) -> str:

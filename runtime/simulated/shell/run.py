@@ -52,6 +52,7 @@ async def sh(process: Process, name: str, arguments: list[str]) -> int:
     rest = options.rest
     shell = _shell(process, name)
     shell.options = options.letters - {"s", "l", "i"}
+    shell.first_line = shell.line = int(not options.has_command)
     if options.has_command:
         shell.options.add("c")
         if not rest:
@@ -82,7 +83,8 @@ async def _run_file(shell: Shell, rest: list[str]) -> int:
         await shell.say(f"can't open '{rest[0]}': {error.strerror}")
         return 2
     shell.name, shell.positional = rest[0], rest[1:]
-    return await shell.run_script(text.decode(errors="replace"))
+    shell.command = shell.name
+    return await shell.run_script(text.decode(errors="surrogateescape"))
 
 
 def script_main(path: str, argv: tuple[str, ...]) -> Main:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runtime.simulated.shell import launch
@@ -14,6 +15,7 @@ from runtime.simulated.shell.redirect import RedirectFault, keep, redirect, rest
 if TYPE_CHECKING:
     from runtime.simulated.shell.interpreter import Shell
     from runtime.simulated.shell.nodes import Simple
+    from runtime.simulated.streams import OpenFile
 
 
 async def run_simple(shell: Shell, node: Simple, *, is_last: bool) -> int:
@@ -43,28 +45,36 @@ async def _assignments(shell: Shell, node: Simple) -> list[tuple[str, str]]:
     return [(name, await expand_text(shell, word)) for name, word in node.assignments]
 
 
-async def _trace(shell: Shell, assigned: list[tuple[str, str]], arguments: list[str]) -> None:
-    if "x" in shell.options:
+async def _trace(shell: Shell, assigned: list[tuple[str, str]], arguments: list[str], target: OpenFile | None) -> None:
+    """Write what runs to `target`, which is standard error as it is without the command's own redirections."""
+    if "x" in shell.options and target is not None:
         prefix = shell.variables.values.get("PS4", "+ ")
         words = [f"{name}={show(value)}" for name, value in assigned] + [show(each) for each in arguments]
-        await launch.try_write(shell.process, 2, f"{prefix}{' '.join(words)}\n".encode())
+        with suppress(OSError):
+            await target.write(f"{prefix}{' '.join(words)}\n".encode(errors="surrogateescape"))
 
 
 async def _assign_only(shell: Shell, node: Simple) -> int:
     """Assign in the shell itself; the status is that of the last command substitution."""
+    target = shell.process.fds.get(2)
     try:
-        restore(shell.process, await redirect(shell, shell.process, node.redirects))
+        saved = await redirect(shell, shell.process, node.redirects)
     except RedirectFault as fault:
-        await shell.say(str(fault))
+        await shell.complain(str(fault))
         shell.status = 1
         return await shell.check_errexit()
-    assigned: list[tuple[str, str]] = []
-    for name, word in node.assignments:
-        value = await expand_text(shell, word)
-        shell.assign(name, value)
-        assigned.append((name, value))
-    if assigned:
-        await _trace(shell, assigned, [])
+    try:
+        assigned: list[tuple[str, str]] = []
+        for name, word in node.assignments:
+            value = await expand_text(shell, word)
+            shell.assign(name, value)
+            assigned.append((name, value))
+        await _trace(shell, assigned, [], target)
+    except ShellFault as fault:
+        await shell.tell(fault)
+        raise
+    finally:
+        restore(shell.process, saved)
     shell.status = shell.substituted
     return await shell.check_errexit()
 
@@ -72,19 +82,23 @@ async def _assign_only(shell: Shell, node: Simple) -> int:
 async def _with_redirects(shell: Shell, node: Simple, arguments: list[str]) -> int:
     """Run a function or a built-in in the shell itself, between redirections that come and go."""
     name = arguments[0]
-    assigned = await _assignments(shell, node)
+    target = shell.process.fds.get(2)
     try:
         saved = await redirect(shell, shell.process, node.redirects)
     except RedirectFault as fault:
         if name in SPECIAL and name not in shell.functions:
             raise ShellFault(str(fault), 1) from fault
-        await shell.say(str(fault))
+        await shell.complain(str(fault))
         shell.status = 1
         return await shell.check_errexit()
     is_exec = name == "exec" and name not in shell.functions
     try:
-        await _trace(shell, assigned, arguments)
+        assigned = await _assignments(shell, node)
+        await _trace(shell, assigned, arguments, target)
         shell.status = await _run_inside(shell, arguments, assigned)
+    except ShellFault as fault:
+        await shell.tell(fault)
+        raise
     finally:
         if is_exec:
             keep(saved)
@@ -123,44 +137,52 @@ async def _builtin(shell: Shell, arguments: list[str]) -> int:
     except ShellFault as fault:
         if arguments[0] in SPECIAL:
             raise
-        await shell.say(str(fault))
+        await shell.tell(fault)
         return fault.status
     except OSError as error:
         if arguments[0] != "printf":
             await shell.say(f"write error: {error.strerror}")
         return 1
     except ValueError as error:
-        await shell.say(f"{arguments[0]}: line {shell.line - 1}: {error}")
+        await shell.say(f"{arguments[0]}: line {shell.line}: {error}")
         return 2
 
 
 async def _run_program(shell: Shell, node: Simple, arguments: list[str], *, is_last: bool) -> int:
-    assigned = await _assignments(shell, node)
-    env = shell.variables.environment() | dict(assigned)
-    takes_over = is_last and not shell.traps
-    process = shell.process if takes_over else shell.process.child(tuple(arguments), env)
+    """Run a program as a child, or in the shell's place when nothing comes after it.
+
+    The redirections are the shell's own while the program runs, as in ash: messages about it follow them, too.
+    """
+    target = shell.process.fds.get(2)
     try:
-        saved = await redirect(shell, process, node.redirects)
+        saved = await redirect(shell, shell.process, node.redirects)
     except RedirectFault as fault:
-        if not takes_over:
-            launch.drop(process)
-        await shell.say(str(fault))
+        await shell.complain(str(fault))
         shell.status = 1
         return await shell.check_errexit()
-    await _trace(shell, assigned, arguments)
-    main, status = await launch.find_main(shell, process, tuple(arguments))
-    if main is None:
-        if takes_over:
-            restore(process, saved)
-        else:
-            keep(saved)
-            launch.drop(process)
-        shell.status = status
-        return await shell.check_errexit()
-    if takes_over:
-        keep(saved)
-        process.become(tuple(arguments), env)
+    try:
+        assigned = await _assignments(shell, node)
+        await _trace(shell, assigned, arguments, target)
+        env = shell.variables.environment() | dict(assigned)
+        return await _run_found(shell, tuple(arguments), env, takes_over=is_last and not shell.traps)
+    except ShellFault as fault:
+        await shell.tell(fault)
+        raise
+    finally:
+        restore(shell.process, saved)
+
+
+async def _run_found(shell: Shell, argv: tuple[str, ...], env: dict[str, str], *, takes_over: bool) -> int:
+    """Find a program and run it."""
+    process = shell.process if takes_over else shell.process.child(argv, env)
+    main, status = await launch.find_main(shell, process, argv)
+    if main is not None and takes_over:
+        process.become(argv, env)
         shell.status = await main(process)
         return shell.status
-    keep(saved)
-    return await shell.finish_child(process, await process.run(main))
+    if main is not None:
+        return await shell.finish_child(process, await process.run(main))
+    if not takes_over:
+        launch.drop(process)
+    shell.status = status
+    return await shell.check_errexit()

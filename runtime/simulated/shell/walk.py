@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from runtime.simulated import signals
 from runtime.simulated.process import Disposition
-from runtime.simulated.shell import patterns
+from runtime.simulated.shell import launch, patterns
 from runtime.simulated.shell.expand import expand_arithmetic, expand_pattern, expand_text, expand_words
-from runtime.simulated.shell.faults import LoopControl
+from runtime.simulated.shell.faults import FunctionReturn, LoopControl, ShellFault
 from runtime.simulated.shell.nodes import (
     AndOr,
     ArithmeticCommand,
@@ -21,12 +21,13 @@ from runtime.simulated.shell.nodes import (
     Negated,
     Node,
     Pipeline,
+    Redirect,
     Redirected,
     Sequence,
     Simple,
     Subshell,
 )
-from runtime.simulated.shell.redirect import RedirectFault, redirect, restore
+from runtime.simulated.shell.redirect import RedirectFault, keep, redirect, restore
 from runtime.simulated.shell.simple import run_simple
 from runtime.simulated.streams import NullFile, Pipe
 
@@ -65,13 +66,16 @@ async def run(shell: Shell, node: Node, *, is_last: bool = False) -> int:  # noq
         case Subshell() if is_last and not shell.traps:
             return await run(shell, node.body, is_last=True)
         case Subshell():
-            child = shell.process.child(shell.process.argv, shell.process.env)
-            return await shell.finish_child(child, await shell.fork(child).run_here(node.body))
+            return await _subshell(shell, node, ())
+        case Redirected(body=Subshell() as body) if is_last and not shell.traps:
+            return await _take_over(shell, body, node)
+        case Redirected(body=Subshell() as body):
+            shell.line = node.line
+            return await _subshell(shell, body, node.redirects)
         case Redirected():
             return await _redirected(shell, node)
         case Negated():
-            shell.status = int(await _test(shell, node.body) == 0)
-            return shell.status
+            return await _negated(shell, node)
         case Function():
             shell.functions[node.name] = node.body
             shell.status = 0
@@ -79,6 +83,42 @@ async def run(shell: Shell, node: Node, *, is_last: bool = False) -> int:  # noq
         case ArithmeticCommand():
             shell.status = int(await expand_arithmetic(shell, node.expression) == 0)
             return await shell.check_errexit()
+
+
+async def _subshell(shell: Shell, node: Subshell, redirects: tuple[Redirect, ...]) -> int:
+    """Run a subshell, whose redirections are its own."""
+    child = shell.process.child(shell.process.argv, shell.process.env)
+    copy = shell.fork(child)
+    try:
+        keep(await redirect(copy, child, redirects))
+    except RedirectFault as fault:
+        await copy.complain(str(fault))
+        launch.drop(child)
+        shell.status = 2
+        return await shell.check_errexit()
+    return await shell.finish_child(child, await copy.run_here(node.body))
+
+
+async def _take_over(shell: Shell, node: Subshell, redirected: Redirected) -> int:
+    """Run a subshell in the place of the shell, which has nothing else to do."""
+    shell.line = redirected.line
+    try:
+        keep(await redirect(shell, shell.process, redirected.redirects))
+    except RedirectFault as fault:
+        raise ShellFault(str(fault)) from fault
+    return await run(shell, node.body, is_last=True)
+
+
+async def _negated(shell: Shell, node: Negated) -> int:
+    """Turn a status round, also that with which `break`, `continue` or `return` leaves."""
+    try:
+        shell.status = int(await _test(shell, node.body) == 0)
+    except LoopControl:
+        shell.status = 1
+        raise
+    except FunctionReturn as end:
+        raise FunctionReturn(int(end.status == 0)) from end
+    return shell.status
 
 
 async def _test(shell: Shell, node: Node) -> int:
@@ -115,7 +155,7 @@ async def _loop(shell: Shell, node: Loop) -> int:
         while await _goes_on(shell, node) and await _iterate(shell, node.body):
             status = shell.status
         if shell.was_broken:
-            status = 0
+            status = shell.status
     finally:
         shell.loops -= 1
     shell.status = status
@@ -139,7 +179,6 @@ async def _iterate(shell: Shell, body: Node) -> bool:
         await run(shell, body)
     except LoopControl as control:
         _pass_on(shell, control)
-        shell.status = 0
         shell.was_broken = control.is_break
         return not control.is_break
     return True
@@ -153,7 +192,8 @@ def _pass_on(shell: Shell, control: LoopControl) -> None:
 
 async def _for(shell: Shell, node: For) -> int:
     values = shell.positional if node.words is None else await expand_words(shell, node.words)
-    shell.status = 0
+    if not values:
+        shell.status = 0
     shell.loops += 1
     try:
         for value in tuple(values):
@@ -170,7 +210,6 @@ async def _case(shell: Shell, node: Case, *, is_last: bool) -> int:
     for choices, body in node.items:
         for choice in choices:
             if patterns.matches(await expand_pattern(shell, choice), value):
-                shell.status = 0
                 return await run(shell, body, is_last=is_last)
     shell.status = 0
     return 0
@@ -220,13 +259,17 @@ async def _pipeline(shell: Shell, node: Pipeline) -> int:
 
 
 async def _redirected(shell: Shell, node: Redirected) -> int:
+    shell.line = node.line
     try:
         saved = await redirect(shell, shell.process, node.redirects)
     except RedirectFault as fault:
-        await shell.say(str(fault))
-        shell.status = 2 if isinstance(node.body, Subshell) else 1
-        return await shell.check_errexit()
+        await shell.complain(str(fault))
+        shell.status = 1
+        return 1
     try:
         return await run(shell, node.body)
+    except ShellFault as fault:
+        await shell.tell(fault)
+        raise
     finally:
         restore(shell.process, saved)

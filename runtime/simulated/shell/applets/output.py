@@ -37,47 +37,51 @@ async def printf(process: Process, name: str, arguments: list[str]) -> int:
     words = arguments[1:] if arguments[:1] == ["--"] else arguments
     if not words:
         raise AppletError("usage: printf FORMAT [ARGUMENT...]", 2)
-    text, faults = _Printf(list(words[1:])).run(words[0])
-    await put(process, text)
-    for fault in faults:
-        await complain(process, name, fault)
-    return int(bool(faults))
+    printer = _Printf(list(words[1:]))
+    printer.run(words[0])
+    for is_fault, text in printer.pieces:
+        await (complain(process, name, text) if is_fault else put(process, text))
+    return int(printer.has_failed)
 
 
 class _Printf:
+    """Makes the output of one printf; `pieces` are its texts and, between them, its faults."""
+
     def __init__(self, arguments: list[str]) -> None:
         self.arguments = arguments
-        self.faults: list[str] = []
-        self.has_used = False
+        self.pieces: list[tuple[bool, str]] = []
         self.is_cut = False
 
-    def run(self, form: str) -> tuple[str, list[str]]:
-        output = ""
+    @property
+    def has_failed(self) -> bool:
+        return any(is_fault for is_fault, _ in self.pieces)
+
+    def fault(self, text: str) -> None:
+        self.pieces.append((True, text))
+
+    def run(self, form: str) -> None:
         while True:
             before = len(self.arguments)
-            output += self.once(form)
+            self.once(form)
             if self.is_cut or not self.arguments or len(self.arguments) == before:
-                return output, self.faults
+                return
 
-    def once(self, form: str) -> str:
-        output, at = "", 0
+    def once(self, form: str) -> None:
+        at = 0
         while at < len(form) and not self.is_cut:
-            if form[at] == "%":
+            text = form[at]
+            end = at + 1
+            if text == "%":
                 match = _DIRECTIVE.match(form, at)
                 if match is None:
-                    self.faults.append(f"{_LENGTH.sub('', form[at:], count=1)}: invalid format")
+                    self.fault(f"{_LENGTH.sub('', form[at:], count=1)}: invalid format")
                     self.is_cut = True
-                    return output
-                output += self.directive(match)
-                at = match.end()
-            elif form[at] == "\\" and (match := ESCAPE.match(form, at)):
-                text, self.is_cut = unescape(match[0])
-                output += text
-                at = match.end()
-            else:
-                output += form[at]
-                at += 1
-        return output
+                    return
+                text, end = self.directive(match), match.end()
+            elif text == "\\" and (match := ESCAPE.match(form, at)):
+                (text, self.is_cut), end = unescape(match[0]), match.end()
+            self.pieces.append((False, text))
+            at = end
 
     def next(self) -> str | None:
         return self.arguments.pop(0) if self.arguments else None
@@ -103,21 +107,23 @@ class _Printf:
         return str(f"%{flags}{width}{point}{kind}" % self.real(value))
 
     def text(self, kind: str, value: str, form: str, point: str) -> str:
+        """Return a text in its width, which counts bytes."""
         if kind == "b":
             value, self.is_cut = unescape(value, _B_ESCAPE)
         elif kind == "c":
             value, point = value[:1], ""
-        return str(f"{form}{point}s" % value)
+        data = value.encode(errors="surrogateescape").decode("latin-1")
+        return str(f"{form}{point}s" % data).encode("latin-1").decode(errors="surrogateescape")
 
     def number(self, value: str | None) -> int:
         if not value:
-            self.faults.append("invalid number ''")
+            self.fault("invalid number ''")
             return 0
         if value[0] in "'\"":
             return ord(value[1:2] or "\0")
         match = re.match(r"\s*([+-]?)(0[xX][0-9a-fA-F]+|\d+)", value)
         if match is None or match.end() != len(value):
-            self.faults.append(f"invalid number '{value}'")
+            self.fault(f"invalid number '{value.lstrip()}'")
             return 0
         digits = match[2]
         base = 16 if digits[:2] in {"0x", "0X"} else 8 if digits.startswith("0") else 10
@@ -127,7 +133,7 @@ class _Printf:
         try:
             return float(value or 0)
         except ValueError:
-            self.faults.append(f"invalid number '{value}'")
+            self.fault(f"invalid number '{value}'")
             return 0.0
 
 

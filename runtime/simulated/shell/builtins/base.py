@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def fault(shell: Shell, name: str, text: str) -> ShellFault:
     """Return an error of a built-in, to be raised: it ends the shell if the built-in is a special one."""
-    return ShellFault(f"{name}: line {shell.line - 1}: {text}")
+    return ShellFault(f"{name}: line {shell.line}: {text}", has_place=True)
 
 
 def number_of(shell: Shell, name: str, text: str) -> int:

@@ -38,6 +38,7 @@ def _control(shell: Shell, arguments: list[str], *, is_break: bool) -> int:
     levels = number_of(shell, arguments[0], arguments[1]) if len(arguments) > 1 else 1
     if levels < 1:
         raise fault(shell, arguments[0], f"Illegal number: {levels}")
+    shell.status = 0
     if shell.loops:
         raise LoopControl(min(levels, shell.loops), is_break=is_break)
     return 0
@@ -58,7 +59,7 @@ async def exec_(shell: Shell, arguments: list[str]) -> int:
     argv = tuple(arguments[2:] if arguments[1:2] == ["--"] else arguments[1:])
     if not argv:
         return 0
-    main, status = await launch.find_main(shell, shell.process, argv, f"exec: line {shell.line - 1}: ")
+    main, status = await launch.find_main(shell, shell.process, argv, f"exec: line {shell.line}: ")
     if main is None:
         raise ShellExit(status)
     shell.process.become(argv, shell.variables.environment())
@@ -67,7 +68,7 @@ async def exec_(shell: Shell, arguments: list[str]) -> int:
 
 async def eval_(shell: Shell, arguments: list[str]) -> int:
     """Run the arguments as a script."""
-    return await shell.evaluate(" ".join(arguments[1:])) if any(arguments[1:]) else 0
+    return await shell.evaluate_as("eval", " ".join(arguments[1:]), shell.line) if any(arguments[1:]) else 0
 
 
 async def source(shell: Shell, arguments: list[str]) -> int:
@@ -79,7 +80,7 @@ async def source(shell: Shell, arguments: list[str]) -> int:
     if len(arguments) > 2:
         shell.positional = arguments[2:]
     try:
-        return await shell.evaluate(data.decode(errors="replace"))
+        return await shell.evaluate_as(arguments[1], data.decode(errors="surrogateescape"), 1)
     except FunctionReturn as end:
         return end.status
     finally:
@@ -114,7 +115,7 @@ async def trap(shell: Shell, arguments: list[str]) -> int:
         try:
             number = signals.signal_number(word)
         except ValueError:
-            await shell.say(f"trap: line {shell.line - 1}: {word}: invalid signal specification")
+            await shell.say(f"trap: line {shell.line}: {word}: invalid signal specification")
             return 1
         _set_trap(shell, number, None if action in {None, "-"} else action)
     return 0

@@ -58,7 +58,7 @@ async def set_(shell: Shell, arguments: list[str]) -> int:
 async def _named_option(shell: Shell, name: str, *, is_on: bool) -> bool:
     """Set an option by its name; say so and return False when there is no such."""
     if name not in LONG_OPTIONS:
-        await shell.say(f"set: line {shell.line - 1}: illegal option {'-' if is_on else '+'}o {name}")
+        await shell.say(f"set: line {shell.line}: illegal option {'-' if is_on else '+'}o {name}")
         return False
     _option(shell, LONG_OPTIONS[name], is_on=is_on)
     return True
@@ -291,7 +291,7 @@ async def hash_(shell: Shell, arguments: list[str]) -> int:
     status = 0
     for word in letters(shell, arguments, "r")[1]:
         if _meaning(shell, word) is None:
-            await shell.say(f"hash: line {shell.line - 1}: {word}: not found")
+            await shell.say(f"hash: line {shell.line}: {word}: not found")
             status = 1
     return status
 

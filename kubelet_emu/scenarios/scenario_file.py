@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DEFAULT_TIMEOUT_SECONDS = 180.0
-_KEYS = (
+KEYS = (
     "about",
     "source",
     "needs",
@@ -167,7 +167,7 @@ class _Reader:
 
     def scenario(self, raw: Mapping[str, object]) -> Scenario:
         """Return the scenario; what is wrong lands in `problems`."""
-        self._only(raw, _KEYS, "")
+        self._only(raw, KEYS, "")
         scenario = self._scenario(raw)
         for need in unknown_needs(scenario.needs):
             self._fault("needs", f"there is no need {need!r}{proposal(need, DEFAULTS_V1_36)}")

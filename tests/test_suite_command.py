@@ -214,6 +214,9 @@ STEPS = [
     ("{delete: {pod: nobody}}", "step 1 (delete): no pod 'nobody'; there are p"),
     ("{sh: {command: exit 3}}", "step 1 (sh): the command ended with 3"),
     ("{create: {apiVersion: v1, kind: Pod, metadata: {name: p}}}", 'step 1 (create): pods "p" already exists'),
+    ("{static: {remove: nobody}}", "step 1 (static): no pod 'nobody' was written"),
+    ("{delete: {kind: Job, name: x}}", "step 1 (delete): one Job is meant, but there are 0 with name 'x'"),
+    ("{delete: {pod: '@7'}}", "step 1 (delete): no pod '@7'; there are p"),
     ("{ephemeral: {container: {nam: x}}}", 'step 1 (ephemeral): unknown field "nam"'),
 ]
 
@@ -224,6 +227,28 @@ def test_a_step_that_cant_be_done_is_told_with_its_line(tmp_path: Path, step: st
     done = call(file)
     assert done.exit_code == 1
     assert f"  {file}:12: {text}" in done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("step", "expectation"),
+    [
+        ("{condition: {type: my/gate, status: true}}", "condition(my/gate) == True"),
+        ("{sh: {command: test -e mine.scenario.yaml}}", "some step#1 done"),
+        ("{exec: {container: main, command: [touch, /x]}}", "some main started"),
+        ("{kill: {container: main, signal: SIGKILL}}", "exitcode(main) == 137"),
+    ],
+    ids=["condition", "sh", "exec", "kill"],
+)
+def test_a_step_that_can_be_done(tmp_path: Path, step: str, expectation: str) -> None:
+    file = write(tmp_path, "mine", step=step, expectation=expectation)
+    file.write_text(file.read_text().replace("- main exited(3) < pod phase(Failed)\n", ""))
+    assert call(file).exit_code == 0
+
+
+def test_a_file_that_is_no_pod_is_no_static_pod(tmp_path: Path) -> None:
+    file = write(tmp_path, "mine", step="{static: {write: mine.scenario.yaml}}")
+    done = call(file)
+    assert f"step 1 (static): {file} is not the manifest of one pod" in done.stdout
 
 
 def test_a_step_whose_moment_never_comes_is_told(tmp_path: Path) -> None:

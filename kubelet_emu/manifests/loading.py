@@ -118,7 +118,8 @@ def _in_place(document: Document, node: ScalarNode) -> str:
     line, _ = document.place(node)
     if node.style != "|":
         return "\n" * (line - 1) + str(node.value)
-    first = document.text.split("\n", node.start_mark.line + 2)[node.start_mark.line + 1]
+    written = document.text.split("\n")[node.start_mark.line + 1 :]
+    first = next((each for each in written if each.strip()), "")
     indent = first[: len(first) - len(first.lstrip(" "))]
     return "\n" * line + "".join(
         part if part.startswith("---") else indent + part for part in str(node.value).splitlines(keepends=True)

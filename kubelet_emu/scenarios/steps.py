@@ -181,7 +181,7 @@ class Steps:
                 await self.cluster.stop_kubelet()
                 await self._start_kubelet()
             case _:
-                raise StepError(f"kubelet: {what}: expected start, stop, restart or kill")
+                raise StepError(f"{what}: expected start, stop, restart or kill")
 
     async def _start_kubelet(self) -> None:
         """Start a kubelet, which takes its time until it watches."""
@@ -221,7 +221,7 @@ class Steps:
         elif given.get("shutdown") is False:
             self.cluster.kubelet.shutdown.cancel()
         else:
-            raise StepError(f"node: {dict(given)}: expected label, or shutdown: true or false")
+            raise StepError(f"{dict(given)}: expected label, or shutdown: true or false")
 
     def _static(self, given: Mapping[str, object]) -> None:
         """Write a file of the scenario into the folder of static pods, or remove the one of a pod's name."""
@@ -229,17 +229,17 @@ class Steps:
         if "remove" in given:
             name = f"{given['remove']}.yaml"
             if name not in folder.files:
-                raise StepError(f"static: no pod {given['remove']!r} was written")
+                raise StepError(f"no pod {given['remove']!r} was written")
             folder.remove(name)
             return
         path = self.folder / str(given.get("write", ""))
         try:
             text = path.read_text(encoding="utf-8")
         except OSError as error:
-            raise StepError(f"static: {path}: {error.strerror}") from error
+            raise StepError(f"{path}: {error.strerror}") from error
         loaded = load_text(text, file=str(path), letters_are_text=True)
         if loaded.has_errors or len(loaded.objects) != 1:
-            raise StepError(f"static: {path} is not the manifest of one pod")
+            raise StepError(f"{path} is not the manifest of one pod")
         folder.write(f"{loaded.objects[0].object.metadata.name}.yaml", text)
 
     async def _runtime(self, given: Mapping[str, object]) -> None:

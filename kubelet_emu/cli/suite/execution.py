@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from attrs import define, field, frozen
 
-from kubelet_emu.cli.exit_status import BAD_INPUT, INTERRUPTED
+from kubelet_emu.cli.exit_status import INTERRUPTED
 from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.suite.lengths import longest_first
 from kubelet_emu.cli.suite.places import place_for
@@ -20,10 +20,11 @@ from kubelet_emu.journal.outlet import write_private
 from kubelet_emu.journal.trace import to_line
 from kubelet_emu.scenarios.comparison import compare
 from kubelet_emu.scenarios.recordings import read_recordings
-from kubelet_emu.scenarios.results import exit_status, result_of
+from kubelet_emu.scenarios.results import exit_status, result_of, unreadable
 from kubelet_emu.scenarios.results_json import as_json
 from kubelet_emu.scenarios.results_junit import as_junit
 from kubelet_emu.scenarios.results_text import report, summary
+from kubelet_emu.scenarios.scenario_file import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +76,7 @@ def _run(options: SuiteOptions, streams: Streams, results: list[Result]) -> int:
     finally:
         suite.progress.close()
         results.sort(key=lambda result: result.file)
-    return BAD_INPUT if found.bad else exit_status(results)
+    return exit_status(results)
 
 
 def _filter(options: SuiteOptions) -> Wanted:
@@ -119,7 +120,10 @@ class _Suite:
         """Keep what became of a scenario, and write what was recorded of it."""
         if self.options.trace_dir is not None and outcome.records:
             _record(self.options.trace_dir / f"{scenario.name}.jsonl", outcome)
-        result = result_of(scenario, outcome, self.found.known[scenario.path], self._compared(scenario, outcome))
+        try:
+            result = result_of(scenario, outcome, self.found.known[scenario.path], self._compared(scenario, outcome))
+        except ScenarioError as error:
+            result = unreadable(scenario.name, scenario.path, error.problems, error.sources)
         self.results.append(result)
         self.progress.ended(result)
 

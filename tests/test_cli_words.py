@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from journal_makers import accepted, container, end, entries, running, start, status
 
 from kubelet_emu.cli.exit_status import FailOn
+from kubelet_emu.cli.main import main
 from kubelet_emu.cli.options import NodeCapacity, read_address, read_fail_on, read_label, read_node_name
 from kubelet_emu.cli.triggers import Trigger
 from kubelet_emu.embedding.instances import SYSTEM_ROOT, Instance, default_root, new_instance_id
@@ -125,3 +127,21 @@ def test_an_instance_has_a_folder_of_its_own(tmp_path: Path) -> None:
     instance.remove()
     assert not instance.path.exists()
     instance.remove()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--until", "nan"],
+        ["--until", "inf"],
+        ["--speed", "nan"],
+        ["--speed", "inf"],
+        ["--timeout", "nan"],
+        ["--grace-period", "99999999999999999999"],
+    ],
+    ids=" ".join,
+)
+def test_a_number_beyond_all_bounds_is_refused(options: list[str]) -> None:
+    ran = CliRunner().invoke(main, ["run", "x.yaml", *options])
+    assert ran.exit_code == 2
+    assert f"Invalid value for '{options[0]}'" in ran.output

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import kubelet_emu
-from kubelet_emu.embedding.blocking import BlockingJob, BlockingNode, BlockingPod
+from kubelet_emu.embedding.blocking import BlockingJob, BlockingNode, BlockingPod, NodeThread
 from kubelet_emu.embedding.options import NodeOptions
 from kubelet_emu.embedding.pod_log import PodLog, told
 from runtime.api import RuntimeUnavailableError
@@ -362,3 +362,18 @@ def test_a_word_that_no_option_has_is_refused(options: dict[str, str], text: str
 def test_a_manifest_without_a_name_is_refused() -> None:
     with pytest.raises(kubelet_emu.ManifestError, match="no manifest is named"):
         kubelet_emu.load("")
+
+
+def test_ctrl_c_ends_a_wait_and_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, looks = NodeThread.outcome_of, []
+
+    def interrupted(self: NodeThread, done: object) -> object:
+        looks.append(done)
+        if len(looks) == 2:
+            raise KeyboardInterrupt
+        return real(self, done)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(NodeThread, "outcome_of", interrupted)
+    with pytest.raises(KeyboardInterrupt), kubelet_emu.node(timeout=1e9) as node:
+        node.run(POD).wait_for("deleted")
+    assert len(looks) == 2

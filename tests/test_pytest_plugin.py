@@ -189,6 +189,10 @@ def test_kept(kubelet, grace):
     pod.delete(grace_period_seconds=grace)
     assert pod.log.order("main started", "main sigterm", "main exited(0)")
 
+class TestA:
+    def test_kept(self, kubelet):
+        kubelet.run("pod.yaml").wait_for("Ready")
+
 def test_unused(kubelet):
     pass
 """
@@ -197,10 +201,10 @@ def test_unused(kubelet):
 def test_a_kept_log_stands_for_the_containers(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
     (tmp_path / "test_it.py").write_text(RECORDED)
-    assert "3 passed" in run_pytest(tmp_path, "--lifecycle-record")
+    assert "4 passed" in run_pytest(tmp_path, "--lifecycle-record")
     kept = sorted(path.name for path in (tmp_path / "__lifecycle__" / "test_it").iterdir())
-    assert kept == ["test_kept_5_.log", "test_kept_None_.log"]
+    assert [name.partition("-")[0] for name in kept] == ["TestA.test_kept.log", "test_kept_5_", "test_kept_None_"]
     (tmp_path / "pod.yaml").write_text(POD.replace("trap 'exit 0' TERM; sleep 100 & wait", "exit 9"))
     text = run_pytest(tmp_path, "--lifecycle-replay")
-    assert "2 passed" in text
+    assert "3 passed" in text
     assert "run the test once with --lifecycle-record" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -20,7 +21,19 @@ if TYPE_CHECKING:
     Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
 _NOT_OF_RECORD = frozenset({"runtime", "until", "speed", "sim_on_term", "simulate", "output"})
-NON_NEGATIVE = click.FloatRange(min=0)
+MOST_SECONDS = 10**9
+
+
+class Finite(click.FloatRange):
+    """A number in a range; not a number is in none."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read it."""
+        number = float(super().convert(value, param, ctx))  # type: ignore[arg-type]  # click hands over any
+        return self.fail(f"{value!r} is no number", param, ctx) if math.isnan(number) else number
+
+
+NON_NEGATIVE = Finite(min=0, max=MOST_SECONDS)
 
 
 class Word(click.ParamType):  # type: ignore[type-arg]  # older clicks take no argument
@@ -60,7 +73,7 @@ PARAMETERS: tuple[click.Option, ...] = (
     ),
     click.Option(
         ["--speed"],
-        type=click.FloatRange(min=0, min_open=True),
+        type=Finite(min=0, min_open=True, max=MOST_SECONDS),
         metavar="X",
         help="Simulated: X virtual seconds a second; default: as fast as can be.",
     ),
@@ -111,7 +124,7 @@ PARAMETERS: tuple[click.Option, ...] = (
     ),
     click.Option(
         ["--grace-period"],
-        type=click.IntRange(min=0),
+        type=click.IntRange(min=0, max=MOST_SECONDS),
         metavar="S",
         help="Grace of every delete; default: the pod's own.",
     ),

@@ -57,24 +57,33 @@ class NodeThread:
         """Run a command in the node's program and return what it returns; what it raises is raised here."""
         __tracebackhide__ = True  # a failed test shows the call, not how it got here
         done: Future[T] = Future()
+        scope = trio.CancelScope()
 
         async def run(node: Node) -> None:
             try:
-                done.set_result(await command(node))
+                with scope:
+                    done.set_result(await command(node))
+                if scope.cancelled_caught:
+                    done.cancel()
             except Exception as error:  # noqa: BLE001 - it belongs to the caller
                 done.set_exception(error)
 
         if self._closed.done():
             raise RuntimeError("the node is closed")
         self._send(run)
-        error = self._outcome(done)
+        try:
+            error = self.outcome_of(done)
+        except BaseException:  # Ctrl-C: nobody waits for the command any more
+            if self._token is not None and not self._closed.done():
+                self._token.run_sync_soon(scope.cancel)
+            raise
         if isinstance(error, EXPECTED):
             raise error.with_traceback(None)  # where it was raised says nothing to whoever called
         if error is not None:
             raise error
         return done.result()
 
-    def _outcome(self, done: Future[T]) -> BaseException | None:
+    def outcome_of(self, done: Future[T]) -> BaseException | None:
         """Wait for a command and return what it raised; RuntimeError when the node ends before."""
         while True:
             try:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.journal.encode import Entry
 
+OLDEST_YEAR, NEWEST_YEAR = 1971, 9000
 _START_OF_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -58,7 +59,7 @@ class LogReader:
         self._last, self._is_complete = line, text.endswith(b"\n")
         try:
             self.entries.append(self._decode(text))
-        except ValueError as error:
+        except (ValueError, OverflowError, RecursionError) as error:
             self.problems.append(LogProblem(line=line, text=_explain(error)))
 
     def result(self) -> ReadLog:
@@ -81,10 +82,17 @@ class LogReader:
         if not isinstance(schema, int) or schema > SCHEMA:
             raise ValueError(f"written with schema {schema!r}, this version reads up to {SCHEMA}")
         if "epoch" in header:
-            self.epoch = datetime.fromisoformat(str(header["epoch"]))
+            epoch = datetime.fromisoformat(str(header["epoch"]))
+            if not OLDEST_YEAR <= epoch.year <= NEWEST_YEAR:
+                raise ValueError(f"epoch {header['epoch']!r} is in no year from {OLDEST_YEAR} to {NEWEST_YEAR}")
+            self.epoch = epoch
 
 
-def _explain(error: ValueError) -> str:
+def _explain(error: ValueError | OverflowError | RecursionError) -> str:
+    if isinstance(error, OverflowError):
+        return f"a time beyond all calendars: {error}"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
     if isinstance(error, json.JSONDecodeError):
         return f"no JSON: {error.msg} at column {error.colno}"
     return "no UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)

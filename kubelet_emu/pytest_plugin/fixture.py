@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, cast
 
@@ -118,8 +119,10 @@ def fixture_for(request: pytest.FixtureRequest) -> Iterator[KubeletFixture]:
 
 def log_of(request: pytest.FixtureRequest) -> Path:
     """Return where the lifecycle log of a test is kept: beside its file, in __lifecycle__/MODULE/TEST.log."""
-    name = re.sub(r"[^\w.-]+", "_", request.node.name)
-    return request.path.parent / "__lifecycle__" / request.path.stem / f"{name}.log"
+    whole = request.node.nodeid.partition("::")[2].replace("::", ".")
+    name = re.sub(r"[^\w.-]+", "_", whole)
+    told_apart = "" if name == whole else f"-{zlib.crc32(whole.encode()):08x}"
+    return request.path.parent / "__lifecycle__" / request.path.stem / f"{name}{told_apart}.log"
 
 
 def _as_recorded(options: NodeOptions, log: Path) -> NodeOptions:

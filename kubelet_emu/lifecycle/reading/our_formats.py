@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from kubelet_emu.lifecycle.reading.streams import Line
 
 
+MOST_SECONDS = 1e10
+_WHOLE = frozenset({"run", "code", "exitCode", "count"})
+
+
 def read_own_log(found: Found, lines: Iterable[Line]) -> None:
     """Read a lifecycle log of any schema up to ours; a torn last line is no fault."""
     reader = LogReader()
@@ -79,4 +83,9 @@ def _seconds(record: object) -> float:
     seconds = record.get("t")
     if not isinstance(seconds, int | float) or isinstance(seconds, bool):
         raise ValueError('"t" is no number')  # noqa: TRY004 - bad input, not a bug
+    if not abs(seconds) < MOST_SECONDS:
+        raise ValueError(f'"t" is {seconds}, beyond all calendars')
+    for key in _WHOLE & record.keys():
+        if record[key] is not None and (not isinstance(record[key], int) or isinstance(record[key], bool)):
+            raise ValueError(f'"{key}" is no whole number')
     return float(seconds)

@@ -11,6 +11,7 @@ import trio.testing
 
 from kubelet_emu.cli.suite.claims import Claims, claims_of
 from kubelet_emu.cli.suite.host_folders import emptied
+from kubelet_emu.cli.suite.node_images import images_on_node
 from kubelet_emu.manifests import load_text
 from kubelet_emu.scenarios.scenario_file import Scenario, Step
 from kubelet_emu.scenarios.steps import StepError
@@ -57,6 +58,34 @@ CLAIMS = [
 @pytest.mark.parametrize(("given", "wanted"), [row[1:] for row in CLAIMS], ids=[row[0] for row in CLAIMS])
 def test_what_a_scenario_has_for_itself(given: Scenario, wanted: set[str]) -> None:
     assert claims_of(given) == wanted
+
+
+ON_NODE = [
+    ("one that its pod runs", scenario(), {"127.0.0.1:5000/kemu/busybox:1"}),
+    ("not one that must be absent", scenario(image="absent-2:1"), set()),
+    ("not another tag", scenario(image="busybox:12"), set()),
+    (
+        "what new images are made of",
+        scenario(image="big:1", fresh_images={"big": 4}),
+        {"127.0.0.1:5000/kemu/busybox:1"},
+    ),
+    (
+        "one that a step brings, but not from another registry",
+        scenario(
+            image="none:1",
+            steps=(
+                Step(action="patch", argument={"image": "127.0.0.1:5000/kemu/busybox:2"}),
+                Step(action="patch", argument={"image": "127.0.0.1:5999/kemu/busybox:1"}),
+            ),
+        ),
+        {"127.0.0.1:5000/kemu/busybox:2"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "wanted"), [row[1:] for row in ON_NODE], ids=[row[0] for row in ON_NODE])
+def test_what_is_on_the_node(given: Scenario, wanted: set[str]) -> None:
+    assert images_on_node(given) == wanted
 
 
 def test_a_folder_is_empty_before_and_gone_afterwards() -> None:

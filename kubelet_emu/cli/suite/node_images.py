@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 BASE_IMAGE = f"{REGISTRY}/kemu/busybox:1"
 CLEAN_UP_SECONDS = 30.0
 _ABSENT = re.compile(r"[\w.:-]+/kemu/absent-[\w.-]+(?::[\w.-]+)?")
-_ON_NODE = re.compile(r"[\w.:-]+/kemu/(?:busybox:[12]|grpc:1)(?![\w.-])")
+_ON_NODE = frozenset(f"{REGISTRY}/kemu/{name}" for name in ("busybox:1", "busybox:2", "grpc:1"))
+_NAME = re.compile(r"[\w.:/-]+")
 _MIB = 1 << 20
 
 
@@ -35,6 +36,12 @@ def moving_images(scenario: Scenario) -> frozenset[str]:
     """Return the names of images that must not be on the node when a scenario starts."""
     fresh = {_name(registry, name) for name in scenario.fresh_images for registry in (REGISTRY, SLOW_REGISTRY)}
     return frozenset({*fresh, *_ABSENT.findall(_texts(scenario))})
+
+
+def images_on_node(scenario: Scenario) -> frozenset[str]:
+    """Return the images that a scenario names or is made of, and that are on the node when it starts."""
+    base = {BASE_IMAGE} if scenario.fresh_images else set()
+    return frozenset(_ON_NODE & {*_NAME.findall(_texts(scenario)), *base})
 
 
 def _name(registry: str, name: str) -> str:
@@ -61,7 +68,7 @@ class NodeImages:
     async def prepared(self, scenario: Scenario) -> AsyncIterator[None]:
         """Have the images of a scenario as it says; those that come and go are removed in the end. CRIError."""
         moving = moving_images(scenario)
-        for image in {*_ON_NODE.findall(_texts(scenario))} | ({BASE_IMAGE} if scenario.fresh_images else set()):
+        for image in images_on_node(scenario):
             await self._fetch(image)
         try:
             for name, mebibytes in scenario.fresh_images.items():
@@ -77,7 +84,7 @@ class NodeImages:
 
     async def has(self, image: str) -> bool:
         """Tell whether an image is on the node, under its own name or a stand-in's; one that can be had is fetched."""
-        if image in _ON_NODE.findall(image):
+        if image in _ON_NODE:
             await self._fetch(image)
         return any([await self.runtime.image_status(reference) is not None for reference in self._sources(image)])
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+CLEAN_UP_SECONDS = 10.0
+
 
 @click.command("prune")
 @click.option(
@@ -37,10 +39,16 @@ def command(root_dir: Path | None) -> None:
 
 
 async def _sweep(root: Path) -> tuple[str, ...]:
+    import trio
+
     from kubelet_emu.embedding.instances import new_instance_id
     from runtime.docker import DockerRuntime
 
     async with DockerRuntime(new_instance_id(), root=root) as runtime:
-        removed = await runtime.sweep_dead_owners(include_kept=True)
-        await runtime.remove_own_pause_image()
+        try:
+            removed = await runtime.sweep_dead_owners(include_kept=True)
+            await runtime.remove_own_pause_image()
+        finally:
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
+                await runtime.remove_all()
         return removed

@@ -78,8 +78,8 @@ async def _docker() -> AsyncIterator[World]:
     root = default_root(os.environ, os.getuid())
     async with DockerRuntime(new_instance_id(), root=root) as runtime:
         await runtime.cleaner.claim()
-        await runtime.sweep_dead_owners()
         try:
+            await runtime.sweep_dead_owners()
             given = cast("Runtime", runtime)
             yield World(runtime=given, timebase=Timebase.real(), node=_node(await given.status()))
         finally:

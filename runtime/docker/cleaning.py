@@ -94,12 +94,11 @@ class Cleaner:
         return [item["Labels"] for item in found.get("Volumes") or ()]
 
     def _folder_labels(self) -> list[Mapping[str, str]]:
-        """Return the owners of folders that hold volumes, in the form of labels."""
+        """Return the owners of folders, in the form of labels: a run may die before it has made anything else."""
         root = self.volumes.root
         if root is None:
             return []
-        found = [name for name in folder_names(root / "instances") if volumes_folder(root, name).is_dir()]
-        owners = [(name, self._owner_of_folder(name)) for name in found]
+        owners = [(name, self._owner_of_folder(name)) for name in folder_names(root / "instances")]
         return [{naming.INSTANCE_LABEL: name, **owner.labels()} for name, owner in owners if owner is not None]
 
     async def remove_instance(self) -> None:

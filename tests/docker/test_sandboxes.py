@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -215,6 +216,17 @@ async def test_a_sweep_removes_the_dead_and_leaves_the_living(
         async with DockerRuntime(living, root=tmp_path if with_root else None) as runtime:
             await runtime.remove_all()
     assert instance_folders(tmp_path) == []
+
+
+async def test_a_sweep_removes_the_folder_of_one_that_died_early(tmp_path: Path) -> None:
+    dead = new_instance()
+    async with DockerRuntime(dead, root=tmp_path) as runtime:
+        await runtime.cleaner.claim()
+    file = tmp_path / "instances" / dead / "runtime-owner.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "pid_start": "0"}))
+    async with DockerRuntime(new_instance(), root=tmp_path) as runtime:
+        assert dead in await runtime.sweep_dead_owners()
+        assert dead not in instance_folders(tmp_path)
 
 
 async def test_owners_elsewhere_are_never_swept(engine: APIClient) -> None:

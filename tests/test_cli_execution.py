@@ -80,6 +80,9 @@ class Node:
         self.running.emit(status(9, "Failed"))
         self.running.emit(NoteRecord(text="removed"))
 
+    async def answers(self) -> None:
+        await trio.lowlevel.checkpoint()
+
 
 def opener(code: int = 0, error: Exception | None = None, *, ends: bool = True) -> Callable[[Running], object]:
     @asynccontextmanager
@@ -356,6 +359,6 @@ def test_leaving_at_once_names_what_is_left(manifest: str, monkeypatch: pytest.M
     options = RunOptions(manifests=(manifest,), root_dir=root)
     execute(options, Streams(out=io.StringIO(), err=err), open_node)  # type: ignore[arg-type]
     assert "LeftError: 130" in err.getvalue()
-    assert "left running: web/main\n" in err.getvalue()
+    assert "SIGHUP again: leaving at once\nleft running: web/main\n" in err.getvalue()
     assert f"kubelet-emu prune --root-dir {root}" in err.getvalue()
     assert len(list((root / "instances").iterdir())) == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import trio
-from attrs import define, field
+from attrs import define, field, frozen
 from journal_makers import EPOCH, POD, accepted, container, end, running, sent, start, status
 from trio.testing import MockClock, wait_all_tasks_blocked
 
@@ -16,7 +16,17 @@ from kubelet_emu.cli.exit_status import Why
 from kubelet_emu.cli.session import Session
 from kubelet_emu.cli.triggers import Trigger
 from kubelet_emu.journal.journal import Journal
-from kubelet_emu.journal.records import DeletedRecord, EndRecord, Record, RequestRecord
+from kubelet_emu.journal.records import (
+    DeletedRecord,
+    EndRecord,
+    NoteRecord,
+    ObjectRef,
+    ObservedRecord,
+    Record,
+    RequestRecord,
+)
+from kubelet_emu.rules.observed import ObservedPod
+from runtime.api import PodSandboxMetadata, PodSandboxState, PodSandboxStatus, RuntimeUnavailableError, SandboxID
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -30,8 +40,8 @@ class AbandonedError(Exception):
     """The session left at once."""
 
 
-def leave() -> None:
-    raise AbandonedError
+def leave(because: str, status_code: int) -> None:
+    raise AbandonedError(because, status_code)
 
 
 @define(eq=False)
@@ -45,6 +55,9 @@ class Node:
     ready: bool = True
     breaks: bool = False
     obeys: bool = False
+    lost_after: float = 1e9
+    refuses: bool = False
+    leaving_seconds: float = 0.0
     calls: list[str] = field(factory=list)
     _deleted: trio.Event = field(factory=trio.Event)
     _forced: trio.Event = field(factory=trio.Event)
@@ -89,6 +102,13 @@ class Node:
     async def remove_all(self) -> None:
         self.calls.append(f"remove @{trio.current_time():g}")
 
+    async def answers(self) -> None:
+        if trio.current_time() >= self.lost_after:
+            if self.refuses:
+                raise RuntimeUnavailableError("gone")
+            await trio.sleep_forever()
+        await trio.lowlevel.checkpoint()
+
 
 @define(eq=False)
 class Bench:
@@ -112,10 +132,17 @@ class Bench:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Node]:
-        yield self.node
+        try:
+            yield self.node
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.sleep(self.node.leaving_seconds)
 
     async def run(self) -> Why:
         return await self.session.run(self.open)
+
+    def notes(self) -> list[str]:
+        return [r.text for r in self.seen if isinstance(r, NoteRecord)]
 
     def reasons(self) -> list[object]:
         return [r.details["because"] for r in self.seen if isinstance(r, RequestRecord)]
@@ -170,6 +197,21 @@ async def interrupt(after: float, *numbers: signal.Signals) -> None:
         await trio.sleep(1)
 
 
+async def talk(bench: Bench) -> None:
+    """Let something happen each second."""
+    for seconds in range(40):
+        await trio.sleep(1)
+        bench.node.emit(status(seconds, "Running", running("main")))
+
+
+def told(error: BaseExceptionGroup[AbandonedError]) -> tuple[object, ...]:
+    """Return what the one error in a group says."""
+    inner: BaseException = error
+    while isinstance(inner, BaseExceptionGroup):
+        inner = inner.exceptions[0]
+    return inner.args
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 async def test_a_first_signal_deletes_gracefully(number: signal.Signals, autojump_clock: MockClock) -> None:
     bench = Bench.make({"stop_seconds": 3.0})
@@ -198,25 +240,112 @@ async def test_a_third_signal_leaves_at_once(autojump_clock: MockClock) -> None:
     assert trio.current_time() == 7
 
 
-async def test_a_silent_engine_is_left_after_the_second_signal(autojump_clock: MockClock) -> None:
+async def test_where_nothing_happens_after_the_second_signal_the_run_is_broken_off(autojump_clock: MockClock) -> None:
     bench = Bench.make({"stop_seconds": 300.0})
-    with pytest.RaisesGroup(AbandonedError, flatten_subgroups=True):
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(interrupt, 5.0, signal.SIGINT, signal.SIGINT)
+        assert await bench.run() is Why.FORCED
+    assert trio.current_time() == 11
+    assert bench.notes()[-1] == "nothing has happened for 5 s: removing what is left"
+    assert "remove @11" not in bench.node.calls, "who opened the emulator removes"
+
+
+async def test_what_then_takes_too_long_is_left(autojump_clock: MockClock) -> None:
+    bench = Bench.make({"stop_seconds": 300.0, "leaving_seconds": 60.0})
+    with pytest.RaisesGroup(AbandonedError, flatten_subgroups=True) as caught:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(interrupt, 5.0, signal.SIGINT, signal.SIGINT)
             await bench.run()
-    assert trio.current_time() == 11
+    assert told(caught.value) == ("the engine doesn't come to an end", 130)
+
+
+@frozen
+class Loss:
+    """An engine that is lost after so long, and when and how it is left."""
+
+    after: float
+    left_at: float
+    told: tuple[str, int]
+    timeout: float | None = None
+    signals: int = 0
+
+
+FIVE, TEN = (f"the engine has not answered for {seconds} s" for seconds in (5, 10))
+LOST = {
+    "after a signal": Loss(5, 15, (TEN, 3), signals=1),
+    "after two": Loss(5, 11, (FIVE, 130), signals=2),
+    "after the time": Loss(7, 17, (TEN, 124), timeout=7.0),
+    "during the stop": Loss(9, 19, (TEN, 124), timeout=4.0),
+}
+
+
+@pytest.mark.parametrize("refuses", [True, False], ids=["refuses", "hangs"])
+@pytest.mark.parametrize("loss", LOST.values(), ids=LOST.keys())
+async def test_a_lost_engine_is_left(
+    loss: Loss,
+    refuses: bool,  # noqa: FBT001 - a table's column
+    autojump_clock: MockClock,
+) -> None:
+    bench = Bench.make({"stop_seconds": 300.0, "lost_after": loss.after, "refuses": refuses}, timeout=loss.timeout)
+    with pytest.RaisesGroup(AbandonedError, flatten_subgroups=True) as caught:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(talk, bench)
+            nursery.start_soon(interrupt, 5.0, *[signal.SIGINT] * loss.signals)
+            await bench.run()
+    assert told(caught.value) == loss.told
+    assert loss.left_at - 1 <= trio.current_time() <= loss.left_at + 1
+
+
+async def test_an_engine_that_comes_back_is_waited_for(autojump_clock: MockClock) -> None:
+    bench = Bench.make({"stop_seconds": 30.0, "lost_after": 5.0}, timeout=4.0)
+
+    async def come_back() -> None:
+        await trio.sleep(12)
+        bench.node.lost_after = 1e9
+
+    bench.node.refuses = True
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(come_back)
+        assert await bench.run() is Why.TIMEOUT
+    assert "remove @34" in bench.node.calls
+
+
+async def test_a_simulation_is_never_lost(autojump_clock: MockClock) -> None:
+    bench = Bench.make({"stop_seconds": 60.0, "lost_after": 0.0}, has_engine=False)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(interrupt, 5.0, signal.SIGINT)
+        assert await bench.run() is Why.REQUESTED
+
+
+async def test_pods_that_outlast_their_grace_dont_outlast_the_time(autojump_clock: MockClock) -> None:
+    bench = Bench.make({"stop_seconds": 300.0}, timeout=4.0, grace_period=9)
+    assert await bench.run() is Why.TIMEOUT
+    assert trio.current_time() == 4 + 9 + 15
+    assert bench.notes() == ["the pods have not ended within their grace: removing what is left"]
+
+
+async def test_a_bare_sandbox_is_named(autojump_clock: MockClock) -> None:
+    bench = Bench.make({"life": 3.0})
+    sandbox = PodSandboxStatus(
+        id=SandboxID("s"),
+        metadata=PodSandboxMetadata(name="other", namespace="ns", uid="uid-2"),
+        state=PodSandboxState.READY,
+        created_at=EPOCH,
+    )
+    other = ObjectRef(namespace="ns", name="other", uid="uid-2")
+    bench.node.emit(ObservedRecord(ref=other, observed=ObservedPod(uid="uid-2", sandboxes=(sandbox,))))
+    bench.node.emit(ObservedRecord(ref=POD, observed=ObservedPod(uid=POD.uid, sandboxes=(sandbox,))))
+    bench.node.emit(CREATED)
+    bench.node.emit(start(0, "main"))
+    assert bench.session.left() == ("web/main", "other (its sandbox)")
+    bench.node.emit(ObservedRecord(ref=other, observed=ObservedPod(uid="uid-2")))
+    assert bench.session.left() == ("web/main",)
 
 
 async def test_a_talking_engine_is_waited_for(autojump_clock: MockClock) -> None:
     bench = Bench.make({"stop_seconds": 12.0})
-
-    async def talk() -> None:
-        for seconds in range(20):
-            await trio.sleep(1)
-            bench.node.emit(status(seconds, "Running", running("main")))
-
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(talk)
+        nursery.start_soon(talk, bench)
         nursery.start_soon(interrupt, 1.0, signal.SIGINT, signal.SIGINT)
         assert await bench.run() is Why.FORCED
         nursery.cancel_scope.cancel()

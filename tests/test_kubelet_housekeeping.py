@@ -8,7 +8,7 @@ import pytest
 from attrs import define
 from kubelet_rig import NODE, a_node, a_pod, answers, container, lives, probe
 
-from kubelet_emu.journal.records import EventRecord
+from kubelet_emu.journal.records import EventRecord, NoteRecord
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timing import FAST, KUBELET, timing_named
 from runtime.api import CRIError
@@ -111,7 +111,11 @@ async def test_the_engine_may_be_away_for_a_while(autojump_clock: MockClock) -> 
         node.create(a_pod(restart_policy="Always"))
         await node.until(30)
         assert node.runs() == ["0 main#1 start", "5 main#1 exit 1", "13.5 main#2 start"]
-        assert "relist failed" in {entry["event"] for entry in node.log}
+        notes = [record.text for record in node.records if isinstance(record, NoteRecord)]
+        assert notes == [
+            "the simulated engine does not answer; pods stay as they are until it is back",
+            "the runtime is back after 10 s",
+        ]
         assert node.pod().status.phase == "Running"
 
 

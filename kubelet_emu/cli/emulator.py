@@ -93,6 +93,10 @@ class ClusterEmulator:
                 self.cluster.api.replace(evolve(pod, metadata=evolve(pod.metadata, finalizers=())))
         await self.cluster.kubelet.emptied()
 
+    async def answers(self) -> None:
+        """Return once the runtime has answered; CRIError."""
+        await self.cluster.runtime.version()
+
 
 @asynccontextmanager
 async def open_emulator(

@@ -11,7 +11,7 @@ import trio
 from attrs import define, evolve, field, frozen
 
 from kubelet_emu.cli.diagnostics import send_diagnostics
-from kubelet_emu.cli.exit_status import BAD_INPUT, INTERRUPTED, Why, exit_status, outcome_of
+from kubelet_emu.cli.exit_status import BAD_INPUT, Why, exit_status, outcome_of
 from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.inputs import read_inputs, show_problems
 from kubelet_emu.cli.outputs import open_outputs
@@ -186,6 +186,7 @@ class _Run:
             grace_period=options.grace_period,
             keep=options.keep,
             until=options.until if options.is_simulated else None,
+            has_engine=not options.is_simulated,
         )
         self.journal = Journal(
             now=self.timebase.now,
@@ -237,12 +238,12 @@ class _Run:
             if not options.keep and not self.session.left():
                 instance.remove()
 
-    def _abandon(self) -> None:
+    def _abandon(self, because: str, status: int) -> None:
         """Leave the process at once, naming what is left."""
         lines = [f"left running: {name}" for name in self.session.left()]
-        self.outputs.say(*lines, _kept(self.plan.instance))
+        self.outputs.say(f"{because}: leaving at once", *lines, _kept(self.plan.instance))
         self.outputs.leave()
-        os._exit(INTERRUPTED)
+        os._exit(status)
 
 
 def _make_folder(instance: Instance) -> None:

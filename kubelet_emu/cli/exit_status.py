@@ -1,9 +1,9 @@
 """The exit status of a run, from what became of it. Pure.
 
-First match: 2 bad manifest, bad options or nothing to run; 3 the engine can't be reached; 124 the time was over; 130 a
-second Ctrl-C; 1 something of `--fail-on` happened, or stdout or a file of records could not be written; for a stop that
-was asked for 0 if each pod had been Ready or has Succeeded and no init container failed, else 1; otherwise 0 only if
-everything succeeded.
+First match: 2 bad manifest, bad options or nothing to run; 3 the engine can't be reached, or was lost; 124 the time was
+over; 130 a second Ctrl-C; 1 something of `--fail-on` happened, or stdout or a file of records could not be written; for
+a stop that was asked for 0 if each pod had been Ready or has Succeeded and no init container failed, else 1; otherwise
+0 only if everything succeeded.
 """
 
 from __future__ import annotations

@@ -8,14 +8,16 @@ over. Then pods are deleted gracefully; a second signal deletes with grace 0, a 
 from __future__ import annotations
 
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 import trio
 from attrs import define, field
 
-from kubelet_emu.cli.exit_status import Why
+from kubelet_emu.cli.exit_status import INTERRUPTED, NO_ENGINE, TIMED_OUT, Why
 from kubelet_emu.journal.facts import Facts
-from kubelet_emu.journal.records import EndRecord, NoteRecord, RequestRecord
+from kubelet_emu.journal.records import EndRecord, NoteRecord, ObservedRecord, RequestRecord
+from runtime.api import CRIError, PodSandboxState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +29,12 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SILENCE_SECONDS = 5.0
+LOST_SECONDS = 10.0
+ASK_SECONDS = 1.0
 GONE_SECONDS = 5.0
+OVERTIME_SECONDS = 15.0
+BREAK_OFF_SECONDS = 10.0
+REMOVE_SECONDS = 60.0
 
 
 class Emulator(Protocol):
@@ -51,22 +58,27 @@ class Emulator(Protocol):
     async def remove_all(self) -> None:
         """Delete what is left and wait until the engine holds nothing of it."""
 
+    async def answers(self) -> None:
+        """Return once the engine has answered; CRIError, or no return, when it doesn't."""
+
 
 @define(eq=False, kw_only=True)
 class Session:
     """The run of one command. It is a sink of the journal, too: the records wake it.
 
-    `abandon` leaves the process at once; it is called after a third signal, or when the engine stays silent after a
-    second one.
+    `abandon` leaves the process at once and says why; it is called after a third signal, and when a stop was asked for
+    and the engine doesn't answer: after ten seconds, after five once there was a second signal. Where nothing happens
+    any more although the engine answers, the run is broken off and cleaned up.
     """
 
     emit: Callable[[Record], None]
-    abandon: Callable[[], None]
+    abandon: Callable[[str, int], None]
     delete_when: Trigger | None = None
     timeout: float | None = None
     grace_period: int | None = None
     keep: bool = False
     until: float | None = None
+    has_engine: bool = True
     facts: Facts = field(factory=Facts)
     why: Why = Why.FINISHED
     _changed: trio.Event = field(factory=trio.Event, init=False)
@@ -74,9 +86,13 @@ class Session:
     _emulator: Emulator | None = field(default=None, init=False)
     _scope: trio.CancelScope = field(factory=trio.CancelScope, init=False)
     _has_ended: bool = field(default=False, init=False)
+    _answered_at: float = field(default=0.0, init=False)
+    _sandboxes: dict[str, str] = field(factory=dict, init=False)
 
     def __call__(self, entry: Entry) -> None:
         """Take an entry; what comes after the end is clean-up and changes no fact."""
+        if isinstance(entry.record, ObservedRecord):
+            self._see_sandboxes(entry.record)
         if not self._has_ended:
             self._has_ended = isinstance(entry.record, EndRecord)
             self.facts.feed(entry)
@@ -106,6 +122,8 @@ class Session:
                 async with open_emulator() as emulator, trio.open_nursery() as node:
                     await node.start(emulator.run)
                     self._emulator = emulator
+                    if self.has_engine:
+                        nursery.start_soon(self._watch_engine, emulator, LOST_SECONDS)
                     await self._drive(emulator)
                     node.cancel_scope.cancel()
             nursery.cancel_scope.cancel()
@@ -128,21 +146,38 @@ class Session:
         await emulator.settled()
         self.emit(EndRecord(why=self.why.value))
         if not self.keep:
-            await emulator.remove_all()
+            with trio.move_on_after(REMOVE_SECONDS):
+                await emulator.remove_all()
 
     async def _stop_pods(self, emulator: Emulator) -> None:
         if self.why is not Why.FORCED:
             emulator.delete_all(self.grace_period)
-        await self._until(self._have_ended)
+        with trio.move_on_after(self._patience()) as scope:
+            await self._until(self._have_ended)
+        if scope.cancelled_caught:
+            self._break_off("the pods have not ended within their grace")
+            await trio.lowlevel.checkpoint()
         with trio.move_on_after(GONE_SECONDS):
             await self._until(self._are_gone)
+
+    def _patience(self) -> float:
+        """Return how long pods may take to stop: after `--timeout` their grace and a little more, else for ever."""
+        if self.why is not Why.TIMEOUT:
+            return float("inf")
+        graces = [pod.grace_seconds for pod in self.facts.pods.values()] if self.grace_period is None else []
+        return max([*graces, self.grace_period or 0]) + OVERTIME_SECONDS
+
+    def _break_off(self, because: str) -> None:
+        """Leave the run as it is; whoever opened the emulator removes what there is."""
+        self.emit(NoteRecord(level="warning", text=f"{because}: removing what is left"))
+        self._scope.cancel()
 
     def _have_ended(self) -> bool:
         return all(pod.is_terminal for pod in self.facts.pods.values())
 
     def _are_gone(self) -> bool:
         """Tell whether the pods are gone from the API and from the runtime: a delete with grace 0 doesn't wait."""
-        return all(pod.is_deleted for pod in self.facts.pods.values()) and not self.left()
+        return all(pod.is_deleted for pod in self.facts.pods.values()) and not self._running()
 
     def _is_finished(self) -> bool:
         """Tell whether every pod has ended and every Job that somebody controls has its verdict."""
@@ -191,20 +226,51 @@ class Session:
             self.emit(NoteRecord(level="warning", text=f"{name} again: deleting with grace 0"))
             nursery.start_soon(self._emulator.force)
             nursery.start_soon(self._watch_silence)
+            if self.has_engine:
+                nursery.start_soon(self._watch_engine, self._emulator, SILENCE_SECONDS)
         else:
-            self.abandon()
+            self.abandon(f"{name} again", INTERRUPTED)
 
     async def _watch_silence(self) -> None:
-        """Leave when nothing is heard of the engine for a while; runs until cancelled."""
+        """Break off when nothing happens for a while, and leave when that takes too long; runs until cancelled."""
         is_silent = False
         while not is_silent:
             with trio.move_on_after(SILENCE_SECONDS) as scope:
                 await self._changed.wait()
             is_silent = scope.cancelled_caught
-        self.abandon()
+        self._break_off(f"nothing has happened for {SILENCE_SECONDS:g} s")
+        await trio.sleep(BREAK_OFF_SECONDS)
+        self.abandon("the engine doesn't come to an end", INTERRUPTED)
+
+    async def _watch_engine(self, emulator: Emulator, seconds: float) -> None:
+        """Once a stop was asked for, leave when the engine hasn't answered for so long; runs until cancelled."""
+        await self._stop.wait()
+        answered_at = trio.current_time()
+        while trio.current_time() < answered_at + seconds:
+            with trio.move_on_at(answered_at + seconds), suppress(CRIError):
+                await emulator.answers()
+                answered_at = trio.current_time()
+            await trio.sleep(ASK_SECONDS)
+        self.abandon(f"the engine has not answered for {seconds:g} s", self._status())
+
+    def _status(self) -> int:
+        """Return the exit status of a run whose engine is lost."""
+        return {Why.TIMEOUT: TIMED_OUT, Why.FORCED: INTERRUPTED}.get(self.why, NO_ENGINE)
+
+    def _see_sandboxes(self, record: ObservedRecord) -> None:
+        """Keep which pods have a sandbox that runs."""
+        ref, observed = record.ref, record.observed
+        self._sandboxes.pop(ref.uid, None)
+        if any(sandbox.state is PodSandboxState.READY for sandbox in observed.sandboxes):
+            self._sandboxes[ref.uid] = ref.name
 
     def left(self) -> tuple[str, ...]:
-        """Return the containers that still run as far as the records tell, as POD/CONTAINER."""
+        """Return what still runs as far as the records tell: containers as POD/CONTAINER, and bare sandboxes."""
+        running = self._running()
+        whose = {name.partition("/")[0] for name in running}
+        return (*running, *(f"{name} (its sandbox)" for name in self._sandboxes.values() if name not in whose))
+
+    def _running(self) -> tuple[str, ...]:
         return tuple(
             f"{pod.ref.name}/{container.name}"
             for pod in self.facts.pods.values()

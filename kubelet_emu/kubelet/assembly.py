@@ -20,6 +20,7 @@ from kubelet_emu.kubelet.pleg import PLEG
 from kubelet_emu.kubelet.prober import ProbeManager, ProbeResultsStore
 from kubelet_emu.kubelet.recorder import Recorder
 from kubelet_emu.kubelet.remover import Remover
+from kubelet_emu.kubelet.runtime_state import RuntimeState
 from kubelet_emu.kubelet.services import NodeServices
 from kubelet_emu.kubelet.status_manager import StatusManager
 from kubelet_emu.kubelet.timebase import Lane
@@ -78,7 +79,7 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
         runs=kubelet.runs,
         on_change=kubelet.wake,
         read_termination_message=configs.read_termination_message,
-        log=kubelet.log,
+        state=RuntimeState(emit),
     )
     probes = _probes(kubelet, recorder, statuses, nursery)
 

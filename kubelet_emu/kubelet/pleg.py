@@ -24,10 +24,9 @@ from runtime.api import ContainerState, CRIError, NotFoundError, PodSandboxState
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from structlog.typing import FilteringBoundLogger
-
     from kubelet_emu.journal.records import Record
     from kubelet_emu.kubelet.run_journal import RunJournal
+    from kubelet_emu.kubelet.runtime_state import RuntimeState
     from kubelet_emu.kubelet.timebase import Timebase
     from kubelet_emu.kubelet.timing import Timing
     from runtime.api import ContainerID, ContainerStatus, ContainerSummary, PodSandboxStatus, Runtime, SandboxID
@@ -57,7 +56,7 @@ class PLEG:
     runs: RunJournal
     on_change: Callable[[str], None]
     read_termination_message: Callable[[ContainerStatus], Awaitable[str]]
-    log: FilteringBoundLogger
+    state: RuntimeState
     _cache: dict[str, CacheEntry] = field(factory=dict, init=False)
     _looks: int = field(default=0, init=False)
     _complete_look: int = field(default=0, init=False)
@@ -130,14 +129,16 @@ class PLEG:
                     await self._wake.wait()
             await self.timebase.turn(Lane.RELIST, "")
             requested, self._requested, self._wake = self._requested, set(), trio.Event()
+            began_at = trio.current_time()
             try:
-                if trio.current_time() >= next_at:
+                if began_at >= next_at:
                     await self._relist_all()
                     next_at = trio.current_time() + self.timing.relist_seconds
                 else:
                     await self._relist(sorted(requested), self._begin())
+                self.state.answered(trio.current_time())
             except CRIError as error:
-                self.log.warning("relist failed", error=str(error))
+                self.state.failed(error, began_at, trio.current_time())
                 next_at = trio.current_time() + self.timing.relist_seconds
                 self._requested |= requested
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import trio
 from attrs import define
 
-from runtime.api import ContainerState, CRIError
+from runtime.api import ContainerState, CRIError, RuntimeUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -67,5 +67,7 @@ class Remover:
     async def _try(self, what: str, call: Callable[[IDT], Awaitable[None]], target: IDT) -> None:
         try:
             await call(target)
+        except RuntimeUnavailableError:
+            return  # told once for all by the relist
         except CRIError as error:
             self.log.warning("removal failed", what=what, target=target, error=str(error))

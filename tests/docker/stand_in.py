@@ -5,6 +5,7 @@ It listens on a loopback port, with TLS where it is given a context.
 
 from __future__ import annotations
 
+import enum
 import functools
 import http
 import json
@@ -50,14 +51,24 @@ class Answer:
         return head.encode() + b"Connection: close\r\n\r\n" + (b"" if self.status in {204, 304} else body)
 
 
+class Way(enum.Enum):
+    """How an engine is lost, if it is."""
+
+    PRESENT = "present"
+    SILENT = "silent"
+    GONE = "gone"
+
+
 @define(eq=False)
 class StandIn:
-    """The stand-in; `requests` are those that it saw."""
+    """The stand-in; `requests` are those that it saw. `way` is how it meets requests, set by `be`."""
 
     answers: list[Answer] = field(factory=list)
     tls: ssl.SSLContext | None = None
     port: int = 0
     requests: list[str] = field(factory=list, init=False)
+    way: Way = field(default=Way.PRESENT, init=False)
+    _open: set[trio.CancelScope] = field(factory=set, init=False)
 
     @property
     def url(self) -> str:
@@ -74,6 +85,13 @@ class StandIn:
         """Refuse matching requests as the engine does."""
         return self.answer(pattern, status, {"message": message}, **more)
 
+    def be(self, way: Way) -> None:
+        """Meet requests this way from now on; a lost engine answers none, and cuts what is open when it goes."""
+        self.way = way
+        if way is Way.GONE:
+            for scope in self._open:
+                scope.cancel()
+
     async def serve(self, *, task_status: trio.TaskStatus[None]) -> None:
         """Serve connections until cancelled."""
         async with trio.open_nursery() as nursery:
@@ -87,13 +105,20 @@ class StandIn:
         if self.tls is not None:
             client = trio.SSLStream(plain, self.tls, server_side=True, https_compatible=True)
         try:
-            async with client:
-                await self._exchange(client)
+            with trio.CancelScope() as scope:
+                self._open.add(scope)
+                async with client:
+                    await self._exchange(client)
         except* (trio.BrokenResourceError, trio.ClosedResourceError):
             pass
+        finally:
+            self._open.discard(scope)
 
     async def _exchange(self, client: trio.abc.Stream) -> None:
         """Serve one request: ours to answer, or the engine's."""
+        if self.way is not Way.PRESENT:
+            await self._be_lost()
+            return
         data = b""
         while b"\r\n\r\n" not in data:
             if not (part := await client.receive_some()):
@@ -111,6 +136,10 @@ class StandIn:
         if b"upgrade:" not in head.lower():
             head = re.sub(rb"\r\nConnection: [^\r]*", b"", head) + b"\r\nConnection: close"
         await self._forward(client, head + b"\r\n\r\n" + rest)
+
+    async def _be_lost(self) -> None:
+        if self.way is Way.SILENT:
+            await trio.sleep_forever()
 
     async def _forward(self, client: trio.abc.Stream, data: bytes) -> None:
         engine = await trio.open_unix_socket(SOCKET)

@@ -89,6 +89,22 @@ def test_validate_accepts_a_good_manifest(tmp_path: Path) -> None:
     assert (result.exit_code, json.loads(result.output)) == (0, [])
 
 
+REFUSED = {
+    "a host path": ("spec: {", "spec: {volumes: [{name: v, hostPath: {path: /etc}}], ", "--allow-host-path /etc"),
+    "a host namespace": ("spec: {", "spec: {hostNetwork: true, ", "--allow-host-namespaces"),
+    "privileges": ("image: a", "image: a, securityContext: {privileged: true}", "--allow-privileged"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "flag"), REFUSED.values(), ids=REFUSED.keys())
+def test_validate_warns_of_what_run_refuses(old: str, new: str, flag: str, tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(POD.replace(old, new))
+    result = CliRunner().invoke(main, ["validate", str(tmp_path / "pod.yaml"), "-o", "json"])
+    assert result.exit_code == 0
+    refused = [each for each in json.loads(result.stdout) if each["type"] == "Refused by run"]
+    assert [(each["severity"], each["line"], each["hint"]) for each in refused] == [("warning", 4, f"{flag} allows it")]
+
+
 def test_validate_gives_problems_as_json(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text(POD.replace("image: a", "imag: a"))
     result = CliRunner().invoke(main, ["validate", str(tmp_path / "bad.yaml"), "-o", "json"])

@@ -76,6 +76,13 @@ def find_problems(result: LoadResult, expansion: Expansion, gates: FeatureGates)
     return tuple(dict.fromkeys(problems))
 
 
+def find_refusals(expansion: Expansion) -> tuple[Problem, ...]:
+    """Return what `run` refuses unless an option allows it, as warnings: a server takes it."""
+    policy = SafetyPolicy()
+    refusals = (p for r in expansion.runnables for p in check_safety(r, _policy(policy, r.loaded)))
+    return tuple(evolve(problem, severity="warning", type="Refused by run") for problem in refusals)
+
+
 def _policy(policy: SafetyPolicy, loaded: Loaded) -> SafetyPolicy:
     """Return the policy for one manifest: without an option it may read its own folder."""
     file = loaded.source.file

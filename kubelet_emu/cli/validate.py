@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 def command(manifests: tuple[str, ...], output: str, strict: bool) -> None:  # noqa: FBT001 - click's way
     """Check manifests (files, folders, - for stdin): all errors and warnings at once.
 
-    Exit status: 1 when there is an error, else 0.
+    Errors are what an API server refuses, warnings what it warns of, what is not emulated, and what `run` refuses
+    unless an option allows it. Exit status: 1 when there is an error, else 0.
     """
-    from kubelet_emu.cli.inputs import find_problems
+    from kubelet_emu.cli.inputs import find_problems, find_refusals
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests import format_problem, load
     from kubelet_emu.manifests.workloads import expand
 
     result = load(manifests, strict=strict)
     expansion = expand([loaded for loaded in result.objects if loaded.is_whole], random.Random(0))  # noqa: S311 - names
-    problems = find_problems(result, expansion, FeatureGates())
+    problems = (*find_problems(result, expansion, FeatureGates()), *find_refusals(expansion))
     if output == "json":
         click.echo(as_json(problems))
     else:

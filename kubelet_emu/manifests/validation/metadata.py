@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubelet_emu.manifests.validation.faults import Fault, invalid, required, too_long
-from kubelet_emu.manifests.validation.names import label_value_errors, qualified_name_errors, subdomain_errors
+from kubelet_emu.manifests.validation.names import (
+    label_errors,
+    label_value_errors,
+    qualified_name_errors,
+    subdomain_errors,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,6 +34,8 @@ def validate_metadata(metadata: ObjectMeta, path: str = "metadata") -> Iterator[
     else:
         for text in subdomain_errors(metadata.name):
             yield invalid(f"{path}.name", metadata.name, text)
+    for text in label_errors(metadata.namespace) if metadata.namespace else ():
+        yield invalid(f"{path}.namespace", metadata.namespace, text)
     yield from validate_labels(metadata.labels, f"{path}.labels")
     yield from _validate_annotations(metadata.annotations, f"{path}.annotations")
     for index, name in enumerate(metadata.finalizers):

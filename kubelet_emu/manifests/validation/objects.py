@@ -12,6 +12,7 @@ from attrs import evolve
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.manifests.defaults import set_defaults
 from kubelet_emu.manifests.problems import Problem
+from kubelet_emu.manifests.validation.configuration import validate_config_map, validate_secret
 from kubelet_emu.manifests.validation.create_warnings import pod_warnings
 from kubelet_emu.manifests.validation.dropping import drop_disabled_fields
 from kubelet_emu.manifests.validation.faults import Fault, required
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.api.apps_v1 import Deployment
     from kubelet_emu.api.batch_v1 import CronJob, Job
-    from kubelet_emu.api.v1 import Pod, PodTemplateSpec
+    from kubelet_emu.api.v1 import ConfigMap, Pod, PodTemplateSpec, Secret
     from kubelet_emu.manifests.loading import APIObject, Loaded
     from kubelet_emu.manifests.validation.context import Gates
 
@@ -67,7 +68,7 @@ def _prepare_job(job: Job, gates: Gates, uid: str) -> Job:
 
 
 def object_faults(obj: APIObject, gates: Gates, *, job_uid: str = "") -> tuple[Fault, ...]:
-    """Return what a server refuses at the creation of an object; nothing for kinds without pods.
+    """Return what a server refuses at the creation of an object.
 
     `job_uid` is the uid that the server gives a Job: with it selector and labels are generated and checked.
     """
@@ -79,6 +80,10 @@ def object_faults(obj: APIObject, gates: Gates, *, job_uid: str = "") -> tuple[F
             return tuple(validate_job(cast("Job", prepared), gates))
         case "CronJob":
             return tuple(_cron_job_faults(cast("CronJob", prepared), gates))
+        case "ConfigMap":
+            return tuple(validate_config_map(cast("ConfigMap", prepared)))
+        case "Secret":
+            return tuple(validate_secret(cast("Secret", prepared), cast("Secret", obj)))
         case kind if kind in _WORKLOADS:
             return tuple(_workload_faults(cast("Deployment", prepared), gates))
         case _:

@@ -22,6 +22,7 @@ from kubelet_emu.cli.execution import Running, execute
 from kubelet_emu.cli.exit_status import FailOn
 from kubelet_emu.cli.options import RunOptions
 from kubelet_emu.cli.outputs import Streams
+from kubelet_emu.cli.triggers import Trigger
 from kubelet_emu.journal.records import DeletedRecord, LogRecord, NoteRecord, Record
 from kubelet_emu.manifests.safety import HostPathRule, SafetyPolicy
 from runtime.api import CRIError, RuntimeUnavailableError
@@ -193,6 +194,10 @@ BAD: dict[str, tuple[dict[str, object], str]] = {
     ),
     "a root that is no folder": ({"root_dir": Path("/dev/null")}, "error: --root-dir: /dev/null"),
     "a version of another age": ({"kubernetes": "1.10"}, "error: --kubernetes: version '1.10' is not one of"),
+    "a moment of nobody": (
+        {"delete_when": Trigger.parse("mian exited")},
+        "error: --delete-when: no pod has a container 'mian'; there are main\n",
+    ),
     "a configuration that isn't there": ({"config": Path("/nowhere/config")}, "/nowhere/config:1:1: error: Unreadable"),
 }
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from journal_makers import accepted, container, end, entries, running, start, status
 
+from kubelet_emu.api.batch_v1 import Job, JobSpec
+from kubelet_emu.api.meta import ObjectMeta
+from kubelet_emu.api.v1 import Container, Pod, PodSpec, PodTemplateSpec
 from kubelet_emu.cli.exit_status import FailOn
 from kubelet_emu.cli.main import main
 from kubelet_emu.cli.options import NodeCapacity, read_address, read_fail_on, read_label, read_node_name
 from kubelet_emu.cli.triggers import Trigger
 from kubelet_emu.embedding.instances import SYSTEM_ROOT, Instance, default_root, new_instance_id
 from kubelet_emu.journal.facts import facts_of
-from kubelet_emu.journal.records import ObjectRef, Record
+from kubelet_emu.journal.records import ManifestRecord, ObjectRef, Record
 
 MOMENTS = {
     "ready": Trigger(what="ready"),
@@ -66,6 +71,46 @@ COME: dict[str, tuple[str, tuple[Record, ...], bool]] = {
 @pytest.mark.parametrize(("text", "records", "expected"), COME.values(), ids=COME.keys())
 def test_whether_a_moment_has_come(text: str, records: tuple[Record, ...], expected: bool) -> None:  # noqa: FBT001 - a table's column
     assert Trigger.parse(text).has_come(facts_of(entries(records))) is expected
+
+
+JOB = ObjectRef(namespace="default", name="migrate", uid="job-1", kind="Job")
+OF_JOB = accepted(containers=[container("main")])
+OF_JOB.manifest["metadata"] = {"ownerReferences": [{"uid": "job-1", "controller": True}]}  # type: ignore[index]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("migrate/main", True), ("other/main", False), ("web/main", True)])
+def test_a_pod_of_a_job_is_found_by_the_jobs_name(name: str, expected: bool) -> None:  # noqa: FBT001 - a table's column
+    records = (ManifestRecord(ref=JOB, manifest={"kind": "Job"}), OF_JOB, start(0, "main"))
+    assert Trigger.parse(f"{name} started").has_come(facts_of(entries(records))) is expected
+
+
+A_POD = Pod(
+    metadata=ObjectMeta(name="web"),
+    spec=PodSpec(init_containers=(Container(name="init"),), containers=(Container(name="main"),)),
+)
+A_JOB = Job(
+    metadata=ObjectMeta(name="migrate"),
+    spec=JobSpec(template=PodTemplateSpec(spec=PodSpec(containers=(Container(name="work"),)))),
+)
+NAMED = {
+    "all pods": ("ready", (A_POD,), ""),
+    "a container": ("main started", (A_POD,), ""),
+    "an init container of one pod": ("web/init exited", (A_POD, A_JOB), ""),
+    "a Job's": ("migrate/work exited", (A_POD, A_JOB), ""),
+    "a typo": ("mian exited", (A_POD,), "no pod has a container 'mian'; there are init, main"),
+    "a typo with two pods": (
+        "mian exited",
+        (A_POD, A_JOB),
+        "no pod has a container 'mian'; there are web/init, web/main, migrate/work",
+    ),
+    "another pod's": ("migrate/main exited", (A_JOB,), "no pod has a container 'migrate/main'; there are migrate/work"),
+}
+
+
+@pytest.mark.parametrize(("text", "runnables", "error"), NAMED.values(), ids=NAMED.keys())
+def test_a_moment_names_what_there_is(text: str, runnables: tuple[Pod | Job, ...], error: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(error)) if error else nullcontext():
+        Trigger.parse(text).check(runnables)
 
 
 def test_a_capacity_is_read() -> None:

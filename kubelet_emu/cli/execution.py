@@ -95,6 +95,7 @@ def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
         return None
     if not inputs.runnables:
         raise InputError("nothing to run: no Pod, Job or Deployment in " + ", ".join(options.manifests))
+    _check_moment(options, inputs)
     root = options.root_dir or default_root(os.environ, os.getuid())
     return Plan(
         options=options,
@@ -104,6 +105,14 @@ def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
         instance=Instance(root=root, id="simulated" if options.is_simulated else new_instance_id()),
         seed=seed,
     )
+
+
+def _check_moment(options: RunOptions, inputs: Inputs) -> None:
+    try:
+        if options.delete_when is not None:
+            options.delete_when.check(inputs.runnables)
+    except ValueError as error:
+        raise InputError(f"--delete-when: {error}") from error
 
 
 def _read_configuration(options: RunOptions, streams: Streams) -> KubeletConfiguration | None:

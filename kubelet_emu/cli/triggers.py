@@ -1,19 +1,21 @@
 """`--delete-when`: the moment after which a run deletes its pods.
 
 `ready` (every pod is Ready), `running` (every pod's phase is Running or beyond), a number of seconds from the start, or
-`NAME started|exited|ready`, where NAME is a container or POD/CONTAINER; each may end in `+SECONDS`.
+`NAME started|exited|ready`, where NAME is a container, POD/CONTAINER or JOB/CONTAINER; each may end in `+SECONDS`.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from kubelet_emu.api.batch_v1 import Job
+    from kubelet_emu.api.v1 import Pod
     from kubelet_emu.journal.facts import ContainerFacts, Facts
 
 _PLUS = re.compile(r"\s*\+\s*(\d+(?:\.\d+)?)s?\s*$")
@@ -58,10 +60,28 @@ class Trigger:
         return bool(pods) and all(pod.phase != "Pending" for pod in pods)
 
     def _containers(self, facts: Facts) -> Iterator[ContainerFacts]:
-        pod_name, _, name = self.name.rpartition("/")
+        owner_name, _, name = self.name.rpartition("/")
         for pod in facts.pods.values():
-            if pod_name in {"", pod.ref.name} and name in pod.containers:
+            job = facts.jobs.get(pod.owner)
+            names = {"", pod.ref.name, *([job.ref.name] if job else ())}
+            if owner_name in names and name in pod.containers:
                 yield pod.containers[name]
+
+    def check(self, runnables: Iterable[Pod | Job]) -> None:
+        """Raise ValueError, with the names that there are, when no pod will have the container that is named."""
+        known = [(each.metadata.name or "", _container_names(each)) for each in runnables]
+        owner_name, _, name = self.name.rpartition("/")
+        if not self.name or any(owner_name in {"", owner} and name in names for owner, names in known):
+            return
+        is_one = len(known) == 1 and not owner_name
+        there = [word if is_one else f"{owner}/{word}" for owner, names in known for word in names]
+        raise ValueError(f"no pod has a container {self.name!r}; there are {', '.join(there)}")
+
+
+def _container_names(runnable: Pod | Job) -> tuple[str, ...]:
+    """Return the names of a pod's containers in the order of their starts."""
+    spec = cast("Job", runnable).spec.template.spec if runnable.kind == "Job" else cast("Pod", runnable).spec
+    return tuple(container.name for container in (*spec.init_containers, *spec.containers))
 
 
 def _has_happened(container: ContainerFacts, what: str) -> bool:

@@ -89,6 +89,18 @@ def test_validate_accepts_a_good_manifest(tmp_path: Path) -> None:
     assert (result.exit_code, json.loads(result.output)) == (0, [])
 
 
+def test_an_address_that_is_none_ends_with_three(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(POD)
+    root = ("--root-dir", str(tmp_path / "root"))
+    for words in (("run", str(tmp_path / "pod.yaml"), *root), ("prune", *root)):
+        done = call(*words, DOCKER_HOST="far:2375")
+        assert done.returncode == 3
+        assert done.stderr.splitlines() == [
+            "error: no container engine: DOCKER_HOST says 'far:2375': it does not begin with unix://, tcp:// or ssh://",
+            "valid are unix:///var/run/docker.sock, tcp://HOST:PORT and ssh://USER@HOST",
+        ]
+
+
 REFUSED = {
     "a host path": ("spec: {", "spec: {volumes: [{name: v, hostPath: {path: /etc}}], ", "--allow-host-path /etc"),
     "a host namespace": ("spec: {", "spec: {hostNetwork: true, ", "--allow-host-namespaces"),

@@ -77,9 +77,56 @@ def test_docker_context_wins_over_the_current_one(home: Path, monkeypatch: pytes
 
 
 def test_a_context_that_is_not_there_is_an_error(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_context(home, "vm", "unix:///home/me/vm.sock")
     monkeypatch.setenv("DOCKER_CONTEXT", "gone")
-    with pytest.raises(RuntimeUnavailableError, match="docker context 'gone' has no readable"):
+    with pytest.raises(
+        RuntimeUnavailableError, match=r"docker context 'gone' \(of DOCKER_CONTEXT\) has no readable"
+    ) as told:
         find_endpoint()
+    assert told.value.__notes__ == ["contexts that there are: default, vm"]
+
+
+def test_a_context_of_the_configuration_says_where_it_is_from(home: Path) -> None:
+    (home / "config.json").write_text('{"currentContext": "vm"}')
+    add_context(home, "vm", "vm.example:2375")
+    with pytest.raises(RuntimeUnavailableError) as told:
+        find_endpoint()
+    said = f"docker context 'vm' (of {home / 'config.json'}) says 'vm.example:2375': it does not begin with"
+    assert str(told.value).startswith(said)
+
+
+ADDRESSES = {
+    "foo": "it does not begin with unix://, tcp:// or ssh://",
+    "localhost:2375": "it does not begin with unix://, tcp:// or ssh://",
+    "/var/run/docker.sock": "it does not begin with unix://, tcp:// or ssh://",
+    "npipe:////./pipe/docker_engine": "it does not begin with unix://, tcp:// or ssh://",
+    "unix://": "it names no absolute path",
+    "unix://docker.sock": "it names no absolute path",
+    "tcp://:2375": "it names no host",
+    "ssh://": "it names no host",
+    "tcp://far:abc": "port could not be cast to integer value as 'abc'",
+    "tcp://far:99999": "port out of range 0-65535",
+    "tcp://far:0": "port 0 is no port",
+    "tcp://[::1": "invalid ipv6 url",
+}
+
+
+@pytest.mark.parametrize(("address", "reason"), ADDRESSES.items(), ids=ADDRESSES.keys())
+def test_an_address_that_is_none_is_explained(
+    address: str, reason: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", address)
+    with pytest.raises(RuntimeUnavailableError) as told:
+        find_endpoint()
+    assert str(told.value) == f"DOCKER_HOST says {address!r}: {reason}"
+    assert told.value.__notes__ == ["valid are unix:///var/run/docker.sock, tcp://HOST:PORT and ssh://USER@HOST"]
+
+
+def test_certificates_that_are_not_there_are_explained(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_TLS_VERIFY", "1")
+    monkeypatch.setenv("DOCKER_CERT_PATH", "/nowhere")
+    with pytest.raises(RuntimeUnavailableError, match="DOCKER_CERT_PATH says '/nowhere', which is no folder"):
+        find_endpoint("tcp://far:1234")
 
 
 def test_tls_of_the_environment(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -91,11 +138,6 @@ def test_tls_of_the_environment(home: Path, monkeypatch: pytest.MonkeyPatch, tmp
 
 def test_a_plain_tcp_engine_has_dockers_port(home: Path) -> None:
     assert find_endpoint("tcp://far").port == 2375
-
-
-def test_other_schemes_are_an_error(home: Path) -> None:
-    with pytest.raises(RuntimeUnavailableError, match="is not unix://, tcp:// or ssh://"):
-        find_endpoint("npipe:////./pipe/docker_engine")
 
 
 def test_this_process_is_its_own_living_owner() -> None:

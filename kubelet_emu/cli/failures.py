@@ -49,7 +49,8 @@ def explain(error: BaseException) -> Failure:
         return Failure(FAILED, "\n".join([*(_traceback(bug) for bug in bugs), REPORT_AT]))
     expected = next(leaf for leaf in leaves if not isinstance(leaf, KeyboardInterrupt))
     if isinstance(expected, RuntimeUnavailableError):
-        hint = "is an engine running? `make engine` of the project's checkout sets one up"
+        notes = getattr(expected, "__notes__", [])
+        hint = "\n".join(notes) or "is an engine running? `make engine` of the project's checkout sets one up"
         return Failure(NO_ENGINE, f"error: no container engine: {expected}\n{hint}")
     status = BAD_INPUT if isinstance(expected, InputError | AlreadyExistsError) else FAILED
     return Failure(status, "\n".join([f"error: {expected}", *getattr(expected, "__notes__", [])]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import re
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,7 +21,7 @@ import trio
 import urllib3
 from attrs import define, field
 
-from runtime.api import RuntimeUnavailableError
+from runtime.api import CRIError, RuntimeUnavailableError
 from runtime.docker import errors
 from runtime.docker.http import EngineHTTP, connect, unavailable
 
@@ -75,8 +76,7 @@ class Bridge:
     async def open(self) -> dict[str, Any]:
         """Ask the engine for its version and size and return its `info`; RuntimeUnavailableError."""
         await self._reach()
-        version = await self.read(lambda client: client.version(api_version=False))
-        served = str(version.get("ApiVersion", "0.0"))
+        served = await self._served()
         if tuple(int(part) for part in served.split(".")) < MINIMUM_API:
             wanted = ".".join(map(str, MINIMUM_API))
             raise RuntimeUnavailableError(
@@ -88,12 +88,29 @@ class Bridge:
             self.operations.total_tokens = max(1, min(int(info.get("NCPU") or 1), MAXIMUM_OPERATIONS))
         return info
 
+    async def _served(self) -> str:
+        """Return the latest API that the engine serves; RuntimeUnavailableError for what is no engine."""
+        try:
+            version = await self.read(lambda client: client.version(api_version=False))
+            if re.fullmatch(r"\d+\.\d+", served := str(version["ApiVersion"])):
+                return served
+            reason = f"ApiVersion {served!r}"
+        except RuntimeUnavailableError:
+            raise
+        except (CRIError, KeyError, TypeError) as error:
+            reason = str(error)
+        raise RuntimeUnavailableError(f"what answers at {self.endpoint.url} is no Docker engine: {reason}")
+
     async def _reach(self) -> None:
         """Try a connection of our own first: the SDK leaves its socket open when it can't connect."""
         try:
-            stream = await connect(self.endpoint)
+            with trio.fail_after(READ_TIMEOUT_SECONDS):
+                stream = await connect(self.endpoint)
+        except trio.TooSlowError as error:
+            raise unavailable(self.endpoint, f"no connection within {READ_TIMEOUT_SECONDS:g} s") from error
         except (OSError, trio.BrokenResourceError) as error:
-            raise unavailable(self.endpoint, _reason(error)) from error
+            said = f" ({self.endpoint.origin} says so)" if self.endpoint.origin else ""
+            raise unavailable(self.endpoint, _reason(error), said) from error
         await trio.aclose_forcefully(stream)
 
     def close(self) -> None:

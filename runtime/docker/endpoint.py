@@ -8,14 +8,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from attrs import frozen
+from attrs import field, frozen
 
 from runtime.api import RuntimeUnavailableError
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
+VALID = "valid are unix:///var/run/docker.sock, tcp://HOST:PORT and ssh://USER@HOST"
 
 
 @frozen(kw_only=True)
@@ -30,10 +32,11 @@ class TLSFiles:
 
 @frozen(kw_only=True)
 class Endpoint:
-    """An engine's address: scheme unix, tcp or ssh."""
+    """An engine's address: scheme unix, tcp or ssh; `origin` is who said it, empty for the local socket."""
 
     url: str
     tls: TLSFiles | None = None
+    origin: str = field(default="", eq=False)
 
     @property
     def scheme(self) -> str:
@@ -67,22 +70,43 @@ class Endpoint:
 
 
 def find_endpoint(base_url: str | None = None) -> Endpoint:
-    """Return the engine that the user means; RuntimeUnavailableError when a named context does not exist."""
+    """Return the engine that the user means; RuntimeUnavailableError for an address or a context that is none."""
     environment = os.environ
-    if base_url or environment.get("DOCKER_HOST"):
-        return checked(Endpoint(url=base_url or environment["DOCKER_HOST"], tls=_tls_of_environment()))
+    if base_url:
+        return checked(Endpoint(url=base_url, tls=_tls_of_environment(), origin="the given address"))
+    if environment.get("DOCKER_HOST"):
+        return checked(Endpoint(url=environment["DOCKER_HOST"], tls=_tls_of_environment(), origin="DOCKER_HOST"))
     config_dir = Path(environment.get("DOCKER_CONFIG") or Path.home() / ".docker")
-    context = environment.get("DOCKER_CONTEXT") or _current_context(config_dir)
+    context, said_by = environment.get("DOCKER_CONTEXT", ""), "DOCKER_CONTEXT"
+    if not context:
+        context, said_by = _current_context(config_dir), str(config_dir / "config.json")
     if context in {"", "default"}:
         return Endpoint(url=DEFAULT_HOST)
-    return checked(_endpoint_of_context(config_dir, context))
+    return checked(_endpoint_of_context(config_dir, context, said_by))
 
 
 def checked(endpoint: Endpoint) -> Endpoint:
-    """Return the endpoint if its scheme is one that can be spoken."""
-    if endpoint.scheme not in {"unix", "tcp", "ssh"}:
-        raise RuntimeUnavailableError(f"DOCKER_HOST {endpoint.url!r} is not unix://, tcp:// or ssh://")
+    """Return the endpoint if its address is one that can be spoken to."""
+    if reason := _fault(endpoint):
+        error = RuntimeUnavailableError(f"{endpoint.origin} says {endpoint.url!r}: {reason}")
+        error.add_note(VALID)
+        raise error
     return endpoint
+
+
+def _fault(endpoint: Endpoint) -> str:
+    """Return what is wrong with an address; empty when nothing is."""
+    try:
+        scheme, host, port = endpoint.scheme, urlsplit(endpoint.url).hostname, endpoint.port
+    except ValueError as error:
+        return str(error).lower()
+    if scheme not in {"unix", "tcp", "ssh"}:
+        return "it does not begin with unix://, tcp:// or ssh://"
+    if scheme == "unix":
+        return "" if endpoint.socket_path.startswith("/") else "it names no absolute path"
+    if port == 0:
+        return "port 0 is no port"
+    return "" if host else "it names no host"
 
 
 def _tls_of_environment() -> TLSFiles | None:
@@ -91,6 +115,10 @@ def _tls_of_environment() -> TLSFiles | None:
     if not (environment.get("DOCKER_TLS_VERIFY") or environment.get("DOCKER_TLS")):
         return None
     folder = Path(environment.get("DOCKER_CERT_PATH") or Path.home() / ".docker")
+    if environment.get("DOCKER_CERT_PATH") and not folder.is_dir():
+        error = RuntimeUnavailableError(f"DOCKER_CERT_PATH says {str(folder)!r}, which is no folder")
+        error.add_note("it holds ca.pem, cert.pem and key.pem; without DOCKER_TLS_VERIFY and DOCKER_TLS none is needed")
+        raise error
     return _tls_of_folder(folder, verify=bool(environment.get("DOCKER_TLS_VERIFY")))
 
 
@@ -109,16 +137,28 @@ def _current_context(config_dir: Path) -> str:
     return str(config.get("currentContext") or "") if isinstance(config, dict) else ""
 
 
-def _endpoint_of_context(config_dir: Path, context: str) -> Endpoint:
+def _endpoint_of_context(config_dir: Path, context: str, said_by: str) -> Endpoint:
     """Read a context's meta file and certificates."""
+    origin = f"docker context {context!r} (of {said_by})"
     key = hashlib.sha256(context.encode()).hexdigest()
     meta_file = config_dir / "contexts" / "meta" / key / "meta.json"
     try:
         docker = json.loads(meta_file.read_text())["Endpoints"]["docker"]
         host = str(docker["Host"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RuntimeUnavailableError(f"docker context {context!r} has no readable {meta_file}") from error
+        told = RuntimeUnavailableError(f"{origin} has no readable {meta_file}")
+        told.add_note(f"contexts that there are: {', '.join(['default', *_contexts(config_dir)])}")
+        raise told from error
     tls_dir = config_dir / "contexts" / "tls" / key / "docker"
     verify = not docker.get("SkipTLSVerify", False)
     tls = _tls_of_folder(tls_dir, verify=verify) if tls_dir.is_dir() or host.startswith("https") else None
-    return Endpoint(url=host, tls=tls)
+    return Endpoint(url=host, tls=tls, origin=origin)
+
+
+def _contexts(config_dir: Path) -> list[str]:
+    """Return the names of the contexts that can be read, sorted."""
+    names = []
+    for file in (config_dir / "contexts" / "meta").glob("*/meta.json"):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            names.append(str(json.loads(file.read_text())["Name"]))
+    return sorted(names)

@@ -168,9 +168,9 @@ async def _next_event(protocol: h11.Connection, stream: trio.abc.ReceiveStream) 
             return event
 
 
-def unavailable(endpoint: Endpoint, error: BaseException | str) -> RuntimeUnavailableError:
-    """Return the error for an engine that does not answer."""
-    return RuntimeUnavailableError(f"the Docker engine at {endpoint.url} does not answer: {error}")
+def unavailable(endpoint: Endpoint, error: BaseException | str, said: str = "") -> RuntimeUnavailableError:
+    """Return the error for an engine that does not answer; `said` is who named it."""
+    return RuntimeUnavailableError(f"the Docker engine at {endpoint.url}{said} does not answer: {error}")
 
 
 async def connect(endpoint: Endpoint) -> trio.abc.Stream:

@@ -139,6 +139,18 @@ async def test_an_engine_that_is_too_old(stand_in: StandIn) -> None:
 
 
 @pytest.mark.parametrize(
+    ("status", "body"),
+    [(404, b"<html>"), (200, {"ApiVersion": "newest"}), (200, {"Version": "1"}), (200, ["1.41"])],
+    ids=["another server", "a strange version", "no version", "no object"],
+)
+async def test_what_is_no_engine(stand_in: StandIn, status: int, body: object) -> None:
+    stand_in.answer(r"GET /version", status, body)
+    with pytest.raises(RuntimeUnavailableError, match=r"what answers at tcp://localhost:\d+ is no Docker engine: "):
+        async with DockerRuntime(new_instance(), base_url=stand_in.url):
+            pass
+
+
+@pytest.mark.parametrize(
     ("pattern", "status"), [("GET .*/info", 500), ("GET .*/events", 0)], ids=["no info", "no events"]
 )
 async def test_an_engine_that_fails_at_once(stand_in: StandIn, pattern: str, status: int) -> None:

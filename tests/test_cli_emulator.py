@@ -175,7 +175,11 @@ STATUS = RuntimeStatus(ready=True, network_ready=True, cpus=8, memory_bytes=1 <<
 def test_a_node_has_what_the_engine_has() -> None:
     node = make_node(RunOptions(manifests=()), STATUS)
     assert (node.milli_cpu, node.memory_bytes, node.max_pods, node.host_ips) == (8000, 1 << 34, 110, ("172.17.0.1",))
-    assert node.labels["kubernetes.io/hostname"] == node.name
+    assert node.labels == {
+        "kubernetes.io/hostname": node.name,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+    }
     assert node.ephemeral_storage_bytes > 0
 
 

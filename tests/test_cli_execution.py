@@ -324,6 +324,12 @@ def test_a_trace_that_cant_be_written_fails_the_run_at_its_end(manifest: str) ->
     assert "web  Succeeded" in result.err
 
 
+def test_a_timeline_that_cant_be_written_fails_the_run_at_its_end(manifest: str) -> None:
+    result = run(manifest, timeline=Path("/nowhere/timeline.svg"))
+    assert result.status == 1
+    assert "error: --timeline /nowhere/timeline.svg: No such file or directory\n" in result.err
+
+
 def test_records_are_private(manifest: str, tmp_path: Path) -> None:
     files = {"log": tmp_path / "log.jsonl", "trace": tmp_path / "trace.jsonl"}
     files["trace"].write_text("old")

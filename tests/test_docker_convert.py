@@ -161,6 +161,11 @@ def a_container(**changes: Any) -> ContainerConfig:  # noqa: ANN401 - a maker
     return ContainerConfig(**(base | changes))
 
 
+@pytest.mark.parametrize(("machine", "name"), [("x86_64", "amd64"), ("aarch64", "arm64"), ("riscv64", "riscv64")])
+def test_a_machines_kind(machine: str, name: str) -> None:
+    assert convert.architecture(machine) == name
+
+
 def test_command_and_args_replace_only_what_they_name() -> None:
     neither = bodies.container_body(a_container(), SandboxID("s"), [], {})
     both = bodies.container_body(a_container(command=("sh",), args=("-c",)), SandboxID("s"), [], {})

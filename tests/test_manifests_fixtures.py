@@ -151,7 +151,11 @@ NOTES = {
     "17-cronjob-backup": ["CronJob/backup is not run"],
     "25-kustomize-output": ["replicas is 0, one pod of Deployment/staging-portal is run"],
     "42-gpu-and-scheduling": [
-        "scheduling fields are not used: nodeSelector, affinity, tolerations, priorityClassName",
+        (
+            "the node has the labels that options give it: the pod waits without "
+            "--node-label cloud.google.com/gke-accelerator=nvidia-l4"
+        ),
+        "scheduling fields are not used: affinity, tolerations, priorityClassName",
         "runtimeClassName is ignored: the engine's default runtime is used",
         "nvidia.com/gpu: no device is passed to the container",
     ],

@@ -177,7 +177,8 @@ def make_node(options: RunOptions, status: RuntimeStatus) -> Node:
         options.node_capacity,
         options.node_name or (SIMULATED_NODE if options.is_simulated else socket.gethostname().lower()),
     )
-    labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", **options.node_labels}
+    own = {"hostname": name, "os": "linux", "arch": status.architecture}
+    labels = {**{f"kubernetes.io/{key}": value for key, value in own.items()}, **options.node_labels}
     return Node(
         name=name,
         host_ips=(status.host_ip,) if status.host_ip else (),

@@ -13,6 +13,7 @@ from attrs import define, evolve, field, frozen
 from kubelet_emu.cli.diagnostics import send_diagnostics
 from kubelet_emu.cli.exit_status import BAD_INPUT, Why, exit_status, outcome_of
 from kubelet_emu.cli.failures import InputError, explain
+from kubelet_emu.cli.hint_watch import HintWatch
 from kubelet_emu.cli.inputs import read_inputs, show_problems
 from kubelet_emu.cli.outputs import open_outputs
 from kubelet_emu.cli.session import Session
@@ -181,6 +182,7 @@ class _Run:
     timebase: Timebase
     session: Session = field(init=False)
     journal: Journal = field(init=False)
+    hints: HintWatch = field(init=False)
     _drawn: list[Entry] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -197,9 +199,10 @@ class _Run:
             until=options.until if options.is_simulated else None,
             has_engine=not options.is_simulated,
         )
+        self.hints = HintWatch(self.session.facts, lambda text: self.outputs.advise(text, self.timebase.now()))
         self.journal = Journal(
             now=self.timebase.now,
-            sinks=(*self.outputs.sinks(self.timebase.epoch, options), *pictures, self.session),
+            sinks=(*self.outputs.sinks(self.timebase.epoch, options), *pictures, self.session, self.hints),
             redactor=Redactor(key=self._redaction_key(), log_values=options.log_values),
         )
 
@@ -217,6 +220,7 @@ class _Run:
             self.emit(_header(self.plan, self.timebase))
             self.outputs.check_log()
             self.outputs.run(readers, self.session.request_stop)
+            readers.start_soon(self.hints.run)
             why = await self._in_its_folder(open_emulator)
             readers.cancel_scope.cancel()
         self.outputs.err.write(format_summary(summarize(self.session.facts), _width()))
@@ -233,7 +237,7 @@ class _Run:
         try:
             path.write_text(picture_of(self._drawn, path.suffix), encoding="utf-8")
         except OSError as error:
-            self.outputs.say(f"warning: --timeline {path}: {error.strerror}")
+            self.outputs.lose(f"--timeline {path}", str(error.strerror))
 
     async def _in_its_folder(self, open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]]) -> Why:
         """Run the session; its folder goes with it, unless something is kept or left."""

@@ -17,8 +17,10 @@ from attrs import define, field, frozen
 from kubelet_emu.cli.failures import InputError
 from kubelet_emu.cli.sinks import AfterEnd, InOrder
 from kubelet_emu.journal.console import Console, Stream, wants_colour
+from kubelet_emu.journal.encode import Entry
 from kubelet_emu.journal.journal import LogWriter
 from kubelet_emu.journal.outlet import Outlet, open_outlet
+from kubelet_emu.journal.records import NoteRecord
 from kubelet_emu.journal.trace import TraceWriter
 
 if TYPE_CHECKING:
@@ -53,7 +55,9 @@ class Outputs:
     log: Outlet | None = None
     trace: Outlet | None = None
     _in_order: InOrder | None = field(default=None, init=False)
+    _shown: Sink | None = field(default=None, init=False)
     _told: set[Outlet] = field(factory=set, init=False)
+    _has_lost: bool = field(default=False, init=False)
 
     def sinks(self, epoch: datetime, options: RunOptions) -> list[Sink]:
         """Return the renderers, those of the files first, each up to the run's end but the log."""
@@ -66,10 +70,15 @@ class Outputs:
         logs = Stream(self.out, wants_colour(self.streams.out, os.environ))
         changes = Stream(self.err, wants_colour(self.streams.err, os.environ))
         console = Console(logs=None if options.output == "json" else logs, changes=changes)
-        if not options.is_simulated or options.speed is not None:
-            return console
-        self._in_order = InOrder(console)
-        return self._in_order
+        self._shown = console
+        if options.is_simulated and options.speed is None:
+            self._shown = self._in_order = InOrder(console)
+        return self._shown
+
+    def advise(self, text: str, at: datetime) -> None:
+        """Show advice among what happens; it is no fact, so no record file has it."""
+        if self._shown is not None:
+            self._shown(Entry(n=0, record=NoteRecord(at=at, level="warning", text=f"hint: {text}")))
 
     def run(self, nursery: trio.Nursery, on_stdout_lost: Callable[[str], None]) -> None:
         """Start to serve the readers in `nursery`; `on_stdout_lost` learns why stdout has ended."""
@@ -108,7 +117,12 @@ class Outputs:
     @property
     def has_lost(self) -> bool:
         """Tell whether something that was asked for could not be written."""
-        return any(self._lacks(outlet) for outlet in self._all())
+        return self._has_lost or any(self._lacks(outlet) for outlet in self._all())
+
+    def lose(self, name: str, why: str) -> None:
+        """Say that a file which was asked for could not be written."""
+        self._has_lost = True
+        self.say(f"error: {name}: {why}")
 
     def close(self, *, is_hurried: bool) -> None:
         """Hand over the rest, close the files; Ctrl-C, or a moment without a reader when in a hurry, ends the wait."""

@@ -19,7 +19,7 @@ def command(manifests: tuple[str, ...], **given: object) -> None:
     deletes all pods gracefully, a second one with grace 0, a third leaves at once.
 
     Exit status, first match: 2 bad manifest or option, or nothing to run; 3 no engine; 124 --timeout; 130 a second
-    Ctrl-C; 1 something of --fail-on happened, or stdout, --log or --trace could not be written; after a stop that was
+    Ctrl-C; 1 something of --fail-on happened, or stdout or a file could not be written; after a stop that was
     asked for, 0 if each pod had been Ready or has Succeeded and no init container failed, else 1; otherwise 0 only if
     everything succeeded.
     """

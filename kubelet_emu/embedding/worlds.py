@@ -91,7 +91,7 @@ def _node(status: RuntimeStatus) -> NodeFacts:
     return NodeFacts(
         name=NODE_NAME,
         host_ips=(status.host_ip,) if status.host_ip else (),
-        labels={"kubernetes.io/hostname": NODE_NAME, "kubernetes.io/os": "linux"},
+        labels={"kubernetes.io/hostname": NODE_NAME, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"},
         milli_cpu=status.cpus * 1000,
         memory_bytes=status.memory_bytes,
         ephemeral_storage_bytes=100 << 30,

@@ -115,6 +115,7 @@ class PodFacts:
     stop_requested_at: datetime | None = None
     stop_grace_seconds: int | None = None
     is_deleted: bool = False
+    status: PodStatus | None = None
 
     @property
     def is_terminal(self) -> bool:
@@ -256,7 +257,7 @@ def _see_hook(run: RunFacts, record: EffectRecord) -> None:
 
 
 def _see_status(pod: PodFacts, record: StatusRecord, at: datetime) -> None:
-    status = record.status
+    pod.status = status = record.status
     pod.phase, pod.reason = status.phase or pod.phase, status.reason or ""
     pod.is_ready = any(c.type == "Ready" and c.status == "True" for c in status.conditions)
     pod.was_ready = pod.was_ready or pod.is_ready

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from kubelet_emu.manifests.loading import Loaded
 
 _TEMPLATED = ("Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
-_SCHEDULING = """nodeSelector affinity tolerations topologySpreadConstraints schedulerName schedulingGates
+_SCHEDULING = """affinity tolerations topologySpreadConstraints schedulerName schedulingGates
     schedulingGroup priorityClassName priority preemptionPolicy"""
+_NODES_OWN = frozenset({"kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch"})
 _IGNORED = {
     "runtimeClassName": "the engine's default runtime is used",
     "overhead": "there is no runtime class that takes it",
@@ -58,11 +59,22 @@ def _note(loaded: Loaded, path: str, text: str) -> Problem:
 
 
 def _scheduling(spec: PodSpec, loaded: Loaded, path: str) -> Iterator[tuple[str, str]]:
+    if selected := [item for item in spec.node_selector.items() if item[0] not in _NODES_OWN]:
+        labels = " ".join(f"--node-label {key}={value}" for key, value in selected)
+        yield "nodeSelector", f"the node has the labels that options give it: the pod waits without {labels}"
     given = [name for name in _SCHEDULING.split() if _is_set(spec, name) and loaded.positions.has(f"{path}.{name}")]
+    if "affinity" in given and _has_required_affinity(spec):
+        given.remove("affinity")
     if loaded.positions.has("metadata.uid") and not spec.node_selector and spec.affinity is None:
         return
     if given:
         yield given[0], f"scheduling fields are not used: {', '.join(given)}"
+
+
+def _has_required_affinity(spec: PodSpec) -> bool:
+    """Tell whether the kubelet's own admission looks at the affinity."""
+    node = spec.affinity.node_affinity if spec.affinity is not None else None
+    return node is not None and node.required_during_scheduling_ignored_during_execution is not None
 
 
 def _is_set(spec: object, name: str) -> bool:

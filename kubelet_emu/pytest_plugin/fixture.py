@@ -14,6 +14,7 @@ from kubelet_emu.embedding.blocking import BlockingJob, BlockingNode, BlockingPo
 from kubelet_emu.embedding.node import Node, open_node
 from kubelet_emu.embedding.options import NodeOptions
 from kubelet_emu.embedding.rerun import simulation_of
+from kubelet_emu.journal.outlet import write_private
 from kubelet_emu.lifecycle.reading import ReadError, read_logs
 from runtime.api import RuntimeUnavailableError
 
@@ -86,7 +87,7 @@ class KubeletFixture:
         lines = next((each for each in (self._node.log_lines(), *opened) if each), ())
         if lines:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("".join(lines), encoding="utf-8")
+            write_private(path, "".join(lines))
 
     def close(self) -> None:
         """Take everything away."""

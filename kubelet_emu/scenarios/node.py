@@ -19,7 +19,7 @@ def scenario_node(*host_ips: str) -> Node:
     return Node(
         name=NODE_NAME,
         host_ips=host_ips,
-        labels={"kubernetes.io/hostname": NODE_NAME, "kubernetes.io/os": "linux"},
+        labels={"kubernetes.io/hostname": NODE_NAME, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"},
         milli_cpu=4000,
         memory_bytes=16 * _GIB,
         ephemeral_storage_bytes=100 * _GIB,

@@ -188,3 +188,4 @@ class RuntimeStatus:
     host_ip: str = ""
     clock_offset_seconds: float = 0.0
     cgroup_version: int = 2
+    architecture: str = "amd64"

@@ -244,3 +244,8 @@ def gateway(network: JSON) -> str:
 def env_of(pairs: Iterable[str]) -> Mapping[str, str]:
     """Return the engine's NAME=value list as a mapping."""
     return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
+
+
+def architecture(machine: str) -> str:
+    """Return Go's name of a machine's kind, as images and nodes carry it."""
+    return {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm"}.get(machine, machine)

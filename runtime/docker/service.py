@@ -217,6 +217,7 @@ class DockerRuntime:
             host_ip=await self._gateway(),
             clock_offset_seconds=offset,
             cgroup_version=int(info.get("CgroupVersion") or 1),
+            architecture=convert.architecture(str(info.get("Architecture", ""))),
         )
 
     async def _gateway(self) -> str:

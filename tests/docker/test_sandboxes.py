@@ -258,4 +258,5 @@ async def test_version_and_status(runtime: DockerRuntime, engine: APIClient) -> 
     assert status.cpus == engine.info()["NCPU"]
     assert status.memory_bytes == engine.info()["MemTotal"]
     assert status.host_ip.count(".") == 3
+    assert status.architecture in {"amd64", "arm64"}
     assert abs(status.clock_offset_seconds) < 5

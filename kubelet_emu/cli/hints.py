@@ -1,0 +1,126 @@
+"""What a pod waits for that won't come by itself, and what mends it. Pure.
+
+A hint has a key that stays the same as long as the state does: how long that has been is for others to measure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from kubelet_emu.api import reasons, reasons_creation, reasons_images
+from kubelet_emu.journal.facts import ContainerKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kubelet_emu.journal.facts import ContainerFacts, PodFacts
+
+_NO_IMAGE = frozenset(
+    {
+        reasons_images.ERR_IMAGE_PULL,
+        reasons_images.IMAGE_PULL_BACK_OFF,
+        reasons_images.REGISTRY_UNAVAILABLE,
+        reasons_images.IMAGE_INSPECT_ERROR,
+        reasons_images.INVALID_IMAGE_NAME,
+        reasons_images.ERR_IMAGE_NEVER_PULL,
+    }
+)
+_IMAGE_FIXES = {
+    reasons_images.INVALID_IMAGE_NAME: "mend the name in the manifest",
+    reasons_images.ERR_IMAGE_NEVER_PULL: "load it into the engine, or set imagePullPolicy: IfNotPresent",
+}
+_PULL_FIX = "--pull missing takes what the engine has, --registry-mirror HOST=HOST2 pulls from elsewhere"
+_OBJECT_FIX = "run it together with the manifest that has the ConfigMap or Secret, or set optional: true"
+_SELECTOR_FIX = "--node-label KEY=VALUE gives the node a label"
+
+
+@frozen
+class Hint:
+    """One line for the user, without its end; `key` names the state."""
+
+    key: str
+    text: str
+
+
+def hints_of(pod: PodFacts, messages: Mapping[tuple[str, str], str], *, is_of_job: bool) -> Iterator[Hint]:
+    """Yield what a pod waits for; `messages` has its last warnings by reason and container."""
+    if pod.is_terminal or pod.stop_requested_at is not None:
+        return
+    name, uid = pod.ref.name, pod.ref.uid
+    if text := _not_scheduled(pod):
+        yield Hint(f"{uid}/schedule", f"{name} is not scheduled: {text}")
+        return
+    if text := _no_volumes(pod, messages):
+        yield Hint(f"{uid}/volumes", f"{name} waits for its volumes: {text}")
+    for container in pod.containers.values():
+        for kind, text in (*_waiting(container), *_crashing(container, messages), *_starting(container, messages)):
+            yield Hint(f"{uid}/{kind}/{container.name}", f"{name}/{container.name} {text}")
+    if is_of_job and (text := _kept_alive(pod)):
+        yield Hint(f"{uid}/sidecar", f"{name}: {text}")
+
+
+def _not_scheduled(pod: PodFacts) -> str:
+    conditions = () if pod.status is None else pod.status.conditions
+    told = next((c for c in conditions if c.type == reasons.POD_SCHEDULED and c.status == "False"), None)
+    if told is None:
+        return ""
+    return f"{(told.message or '').removesuffix('.')}; {_SELECTOR_FIX}"
+
+
+def _no_volumes(pod: PodFacts, messages: Mapping[tuple[str, str], str]) -> str:
+    message = messages.get((reasons_creation.FAILED_MOUNT, ""), "")
+    if not message or any(container.runs for container in pod.containers.values()):
+        return ""
+    return f"{message}{_object_fix(message)}"
+
+
+def _object_fix(message: str) -> str:
+    lowered = message.lower()
+    return f"; {_OBJECT_FIX}" if "configmap" in lowered or "secret" in lowered else ""
+
+
+def _waiting(container: ContainerFacts) -> Iterator[tuple[str, str]]:
+    reason, message = container.waiting_reason, container.waiting_message
+    if reason in _NO_IMAGE:
+        yield "image", f"has no image: {message or reason}; {_IMAGE_FIXES.get(reason, _PULL_FIX)}"
+    elif reason == reasons_creation.CREATE_CONTAINER_CONFIG_ERROR:
+        yield "config", f"can't be made: {message}{_object_fix(message)}"
+    elif reason in {reasons.CREATE_CONTAINER_ERROR, reasons.RUN_CONTAINER_ERROR}:
+        yield "start", f"can't be started: {message}"
+
+
+def _crashing(container: ContainerFacts, messages: Mapping[tuple[str, str], str]) -> Iterator[tuple[str, str]]:
+    """Tell of a container between two runs; its status says so only when the wait is over."""
+    run = container.last_run
+    if run is None or run.exited_at is None or container.waiting_reason in _NO_IMAGE:
+        return
+    if "restarting failed container" not in messages.get((reasons.BACK_OFF, container.name), ""):
+        return
+    text = f"exits with {run.code} again and again, and waits longer each time: its log may say why"
+    if run.code == 0:
+        text = "ends with 0 and is started again and again: restartPolicy Never or OnFailure would let the pod end"
+    yield "crash", text
+
+
+def _starting(container: ContainerFacts, messages: Mapping[tuple[str, str], str]) -> Iterator[tuple[str, str]]:
+    run, message = container.last_run, messages.get((reasons.UNHEALTHY, container.name), "").strip()
+    is_running = run is not None and run.started_at is not None and run.exited_at is None
+    if run is None or not is_running or not container.has_startup_probe or run.startup_ok_at is not None:
+        return
+    said = f": {message}" if message else ""
+    behind = ", and the containers behind it wait" if container.kind is ContainerKind.SIDECAR else ""
+    yield "startup", f"has not passed its startup probe yet{behind}{said}"
+
+
+def _kept_alive(pod: PodFacts) -> str:
+    """Tell of main containers that go on after another one has done its work."""
+    runs = [(container.name, container.last_run) for container in pod.of_kind(ContainerKind.MAIN)]
+    done = [name for name, run in runs if run is not None and run.exited_at is not None and run.code == 0]
+    going = [name for name, run in runs if run is not None and run.exited_at is None]
+    if not done or not going:
+        return ""
+    fix = "a helper belongs into initContainers, with restartPolicy: Always"
+    verbs = ("has" if len(done) == 1 else "have", "runs" if len(going) == 1 else "run")
+    return f"{' and '.join(done)} {verbs[0]} ended, {' and '.join(going)} still {verbs[1]}: a Job waits for all; {fix}"

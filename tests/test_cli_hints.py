@@ -1,0 +1,204 @@
+"""Hints for pods that wait for what won't come: what is said, when, and how often."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+import trio
+from attrs import define, evolve, field
+from journal_makers import POD, accepted, at, container, end, entries, running, start, startup_ok, status, waiting
+
+from kubelet_emu.api.v1_status import PodCondition
+from kubelet_emu.cli.hint_watch import HintWatch
+from kubelet_emu.journal.facts import Facts
+from kubelet_emu.journal.records import EventRecord, LogRecord, ManifestRecord, ObjectRef, Record, StatusRecord
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from trio.testing import MockClock
+
+    from kubelet_emu.api.v1_status import ContainerStatus
+
+OBJECT_FIX = "run it together with the manifest that has the ConfigMap or Secret, or set optional: true"
+PULL_FIX = "--pull missing takes what the engine has, --registry-mirror HOST=HOST2 pulls from elsewhere"
+CREATED = accepted(containers=[container("main", startupProbe={}), container("side")])
+JOB = ManifestRecord(
+    at=at(0), ref=ObjectRef(namespace="default", name="job", uid="job-1", kind="Job"), manifest={"kind": "Job"}
+)
+OWNED = evolve(
+    CREATED,
+    manifest={**CREATED.manifest, "metadata": {"ownerReferences": [{"uid": "job-1", "controller": True}]}},
+)
+
+
+def event(reason: str, message: str, name: str | None = None) -> EventRecord:
+    return EventRecord(at=at(1), ref=POD, type="Warning", reason=reason, message=message, container=name)
+
+
+def pending(*containers: ContainerStatus) -> StatusRecord:
+    return status(1, "Pending", *containers)
+
+
+def unscheduled(message: str) -> StatusRecord:
+    record = pending()
+    condition = PodCondition(type="PodScheduled", status="False", reason="Unschedulable", message=message)
+    return evolve(record, status=evolve(record.status, conditions=(condition,)))
+
+
+BACK_OFF = event("BackOff", "Back-off restarting failed container main in pod web", "main")
+HINTS: dict[str, tuple[tuple[Record, ...], list[str]]] = {
+    "nothing for a pod that runs": ((start(1, "side"), status(1, "Running", running("side"), ready=True)), []),
+    "nothing for one that is being made": ((pending(waiting("main", "ContainerCreating")),), []),
+    "a node that doesn't fit": (
+        (unscheduled("0/1 nodes are available."),),
+        ["web is not scheduled: 0/1 nodes are available; --node-label KEY=VALUE gives the node a label"],
+    ),
+    "a volume of an object that isn't there": (
+        (event("FailedMount", 'secret "s" not found'), pending(waiting("main", "ContainerCreating"))),
+        [f'web waits for its volumes: secret "s" not found; {OBJECT_FIX}'],
+    ),
+    "a volume that nothing mounts": (
+        (event("FailedMount", "no volume plugin matched"), pending()),
+        ["web waits for its volumes: no volume plugin matched"],
+    ),
+    "a volume that was late": ((event("FailedMount", 'secret "s" not found'), start(2, "side"), pending()), []),
+    "an object of the environment that isn't there": (
+        (pending(waiting("main", "CreateContainerConfigError", 'configmap "c" not found')),),
+        [f'web/main can\'t be made: configmap "c" not found; {OBJECT_FIX}'],
+    ),
+    "a configuration that can't be": (
+        (pending(waiting("main", "CreateContainerConfigError", "container has runAsNonRoot and image is root")),),
+        ["web/main can't be made: container has runAsNonRoot and image is root"],
+    ),
+    "a container that can't be started": (
+        (pending(waiting("main", "RunContainerError", "exec: no such file")),),
+        ["web/main can't be started: exec: no such file"],
+    ),
+    "an image that can't be pulled": (
+        (pending(waiting("main", "ImagePullBackOff", "Back-off pulling")),),
+        [f"web/main has no image: Back-off pulling; {PULL_FIX}"],
+    ),
+    "an image's name that is none": (
+        (pending(waiting("main", "InvalidImageName", "no name")),),
+        ["web/main has no image: no name; mend the name in the manifest"],
+    ),
+    "an image that may not be pulled": (
+        (pending(waiting("main", "ErrImageNeverPull")),),
+        ["web/main has no image: ErrImageNeverPull; load it into the engine, or set imagePullPolicy: IfNotPresent"],
+    ),
+    "a startup probe that fails": (
+        (start(1, "main"), event("Unhealthy", "Startup probe failed: \n", "main"), status(1, "Running")),
+        ["web/main has not passed its startup probe yet: Startup probe failed:"],
+    ),
+    "a startup probe that says nothing": (
+        (start(1, "main"),),
+        ["web/main has not passed its startup probe yet"],
+    ),
+    "a startup probe that succeeds later": ((start(1, "main"), startup_ok(5, "main")), []),
+    "a container that ends well again and again": (
+        (start(1, "main"), end(2, "main"), BACK_OFF),
+        ["web/main ends with 0 and is started again and again: restartPolicy Never or OnFailure would let the pod end"],
+    ),
+    "a container that crashes": (
+        (start(1, "main"), end(2, "main", 3), BACK_OFF),
+        ["web/main exits with 3 again and again, and waits longer each time: its log may say why"],
+    ),
+    "a back-off that is over": ((start(1, "side"), end(2, "side", 3), BACK_OFF, start(3, "side", run=2)), []),
+    "two helpers that are no sidecars": (
+        (JOB, OWNED, start(1, "side"), start(1, "main"), startup_ok(1, "main"), end(2, "main")),
+        [
+            (
+                "web: main has ended, side still runs: a Job waits for all; "
+                "a helper belongs into initContainers, with restartPolicy: Always"
+            )
+        ],
+    ),
+    "the same in a pod of nobody": ((start(1, "side"), start(1, "main"), startup_ok(1, "main"), end(2, "main")), []),
+    "a Job's work that failed": (
+        (JOB, OWNED, start(1, "side"), start(1, "main"), startup_ok(1, "main"), end(2, "main", 1)),
+        [],
+    ),
+    "a pod that is being stopped": (
+        (start(1, "main"), status(2, "Running", deleting=True)),
+        [],
+    ),
+    "a pod that has failed": ((pending(waiting("main", "ErrImagePull", "x")), status(2, "Failed")), []),
+    "records that tell nothing of it": (
+        (LogRecord(at=at(1), ref=POD, container="main", run=1, line="hello"), event("Odd", "of nobody")),
+        ["web/main has not passed its startup probe yet"],
+    ),
+}
+
+
+@define(eq=False)
+class Bench:
+    """A watch over facts; `told` is what was said, each with the second of it."""
+
+    told: list[str] = field(factory=list)
+    facts: Facts = field(factory=Facts)
+    watch: HintWatch = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Put the watch over the facts."""
+        self.watch = HintWatch(self.facts, lambda text: self.told.append(f"{trio.current_time():g} {text}"))
+
+    def feed(self, records: Iterable[Record]) -> None:
+        for entry in entries(records):
+            self.facts.feed(entry)
+            self.watch(entry)
+
+
+@asynccontextmanager
+async def a_bench() -> AsyncIterator[Bench]:
+    """Give a watch that runs."""
+    bench = Bench()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(bench.watch.run)
+        yield bench
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(("records", "expected"), HINTS.values(), ids=HINTS.keys())
+async def test_what_is_said(records: tuple[Record, ...], expected: list[str], autojump_clock: MockClock) -> None:
+    async with a_bench() as bench:
+        bench.feed((CREATED, *records))
+        await trio.sleep(20)
+        assert bench.told == [f"10 {text}" for text in expected]
+
+
+async def test_it_is_said_more_and_more_rarely(autojump_clock: MockClock) -> None:
+    async with a_bench() as bench:
+        bench.feed((CREATED, start(1, "main")))
+        await trio.sleep(10_000)
+        assert [line.split()[0] for line in bench.told] == ["10", "60", "360", "2160"]
+
+
+async def test_a_state_that_ends_within_ten_seconds_is_nobodys_business(autojump_clock: MockClock) -> None:
+    async with a_bench() as bench:
+        bench.feed((CREATED, pending(waiting("main", "ErrImagePull", "x"))))
+        await trio.sleep(9)
+        bench.feed((start(9, "side"), status(9, "Running", running("main"))))
+        await trio.sleep(100)
+        assert bench.told == []
+
+
+async def test_a_state_that_comes_back_is_not_told_sooner(autojump_clock: MockClock) -> None:
+    async with a_bench() as bench:
+        for seconds in (0, 25, 50, 75):
+            await trio.sleep_until(seconds)
+            bench.feed((CREATED, pending(waiting("main", "ErrImagePull", "x"))))
+            await trio.sleep(20)
+            bench.feed((status(seconds, "Running", running("main")),))
+        assert [line.split()[0] for line in bench.told] == ["10", "60"]
+
+
+async def test_what_is_said_is_the_latest(autojump_clock: MockClock) -> None:
+    async with a_bench() as bench:
+        bench.feed((CREATED, pending(waiting("main", "ErrImagePull", "first"))))
+        await trio.sleep(5)
+        bench.feed((pending(waiting("main", "ImagePullBackOff", "second")),))
+        await trio.sleep(10)
+        assert bench.told == [f"10 web/main has no image: second; {PULL_FIX}"]

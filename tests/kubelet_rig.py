@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
+import pytest
 import structlog
 import trio
 from attrs import define, evolve, field
@@ -21,7 +22,7 @@ from kubelet_emu.journal.records import EventRecord, RunRecord, StatusRecord, St
 from kubelet_emu.kubelet.node import Node
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timebase import Lane, Timebase
-from kubelet_emu.kubelet.timing import FAST
+from kubelet_emu.kubelet.timing import FAST, KUBELET
 from kubelet_emu.manifests.defaults import set_defaults
 from runtime.simulated import Exec, ExecAnswer, OnSignal, Run, ScriptedProgram, SimulatedRuntime
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 NODE = Node(name="node1", milli_cpu=4000, memory_bytes=8 << 30, host_ips=("10.0.0.1",))
+BOTH = pytest.mark.parametrize("timing", [pytest.param(FAST, id="fast"), pytest.param(KUBELET, id="kubelet")])
 OBEDIENT: Mapping[str, OnSignal] = {"SIGTERM": OnSignal(0)}
 
 # -- what containers do

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import evolve
 from jobs_rig import a_job
-from kubelet_rig import EPOCH, a_node, a_pod, container, lives, stops
+from kubelet_rig import BOTH, EPOCH, a_node, a_pod, container, lives, stops
 
 from kubelet_emu.journal.records import JobRecord, ManifestRecord
 from kubelet_emu.kubelet.kubelet import Kubelet
-from kubelet_emu.kubelet.timing import FAST, KUBELET, Timing
 
 if TYPE_CHECKING:
     from kubelet_rig import Rig
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.api.batch_v1 import Job
     from kubelet_emu.api.v1 import Pod
-
-BOTH = pytest.mark.parametrize("timing", [pytest.param(FAST, id="fast"), pytest.param(KUBELET, id="kubelet")])
+    from kubelet_emu.kubelet.timing import Timing
 
 
 def the_job(**spec: Any) -> Job:  # noqa: ANN401

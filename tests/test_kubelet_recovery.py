@@ -8,6 +8,7 @@ import pytest
 import trio
 from attrs import define, field
 from kubelet_rig import (
+    BOTH,
     a_node,
     a_pod,
     answers,
@@ -24,7 +25,7 @@ from kubelet_rig import (
 from trio.testing import MockClock
 
 from kubelet_emu.journal.records import StatusRecord
-from kubelet_emu.kubelet.timing import FAST, KUBELET, Timing
+from kubelet_emu.kubelet.timing import FAST, Timing
 from runtime.api import CRIError, RuntimeEventType
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from kubelet_emu.api.v1 import Pod
     from kubelet_emu.journal.records import Record
     from runtime.simulated import SimulatedRuntime
-
-BOTH = pytest.mark.parametrize("timing", [pytest.param(FAST, id="fast"), pytest.param(KUBELET, id="kubelet")])
 
 
 # -- stop and start again

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from attrs import evolve
 from kubelet_rig import (
+    BOTH,
     a_node,
     a_pod,
     answers,
@@ -23,13 +24,11 @@ from kubelet_rig import (
 
 from kubelet_emu.api.v1 import ContainerRestartRule, ContainerRestartRuleOnExitCodes
 from kubelet_emu.journal.records import StatusRecord
-from kubelet_emu.kubelet.timing import FAST, KUBELET, Timing
+from kubelet_emu.kubelet.timing import KUBELET, Timing
 from runtime.simulated import Line
 
 if TYPE_CHECKING:
     from trio.testing import MockClock
-
-BOTH = pytest.mark.parametrize("timing", [pytest.param(FAST, id="fast"), pytest.param(KUBELET, id="kubelet")])
 
 
 # -- policies

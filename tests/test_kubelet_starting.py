@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from attrs import evolve
 from kubelet_rig import (
+    BOTH,
     NODE,
     a_node,
     a_pod,
@@ -34,8 +35,6 @@ from runtime.simulated import FaultPlan, PullFault, Run, SimulatedImage
 if TYPE_CHECKING:
     from kubelet_rig import Rig
     from trio.testing import MockClock
-
-BOTH = pytest.mark.parametrize("timing", [pytest.param(FAST, id="fast"), pytest.param(KUBELET, id="kubelet")])
 
 
 # -- order

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from attrs import evolve
 from kubelet_rig import (
+    BOTH,
     a_node,
     a_pod,
     answers,
@@ -25,14 +26,13 @@ from kubelet_rig import (
 from kubelet_emu.api import reasons
 from kubelet_emu.journal.records import EffectRecord, ProbeRecord, StatusRecord
 from kubelet_emu.kubelet.pod_worker import Termination
-from kubelet_emu.kubelet.timing import FAST, KUBELET, Timing
 from kubelet_emu.rules.statuses import PodStatusOverride
 from runtime.simulated import FaultPlan, SimulatedImage, SlowStops
 
 if TYPE_CHECKING:
     from trio.testing import MockClock
 
-BOTH = pytest.mark.parametrize("timing", [pytest.param(FAST, id="fast"), pytest.param(KUBELET, id="kubelet")])
+    from kubelet_emu.kubelet.timing import Timing
 
 
 # -- order and grace

@@ -12,11 +12,9 @@ import pytest
 from attrs import evolve
 from pod_makers import (
     A_PROBE,
-    NOW,
     a_container,
     a_pod,
     a_sidecar,
-    a_sync,
     an_instance,
     deleting,
     exited,
@@ -24,16 +22,14 @@ from pod_makers import (
     requesting,
     seen,
 )
+from status_makers import RESTARTER, WAS_RUNNING, WAS_WAITING, ended, made
 
 from kubelet_emu.api import reasons
 from kubelet_emu.api.v1 import (
-    ContainerRestartRule,
-    ContainerRestartRuleOnExitCodes,
     VolumeMount,
 )
 from kubelet_emu.api.v1_status import (
     ContainerState,
-    ContainerStateRunning,
     ContainerStateTerminated,
     ContainerStateWaiting,
     ContainerStatus,
@@ -41,46 +37,12 @@ from kubelet_emu.api.v1_status import (
     PodStatus,
     VolumeMountStatus,
 )
-from kubelet_emu.rules.conditions import (
-    find_condition,
-)
 from kubelet_emu.rules.observed import ProbeResult, ProbeResults, StartFailure
-from kubelet_emu.rules.statuses import (
-    generate_api_pod_status,
-)
 from runtime.api import ContainerID
 from runtime.api import ContainerState as Runtime
 
 if TYPE_CHECKING:
     from kubelet_emu.api.v1 import Pod
-    from kubelet_emu.rules.observed import ObservedPod
-
-WAS_RUNNING = ContainerState(running=ContainerStateRunning(started_at=NOW))
-WAS_WAITING = ContainerState(waiting=ContainerStateWaiting(reason="ContainerCreating"))
-RESTARTER = a_container(
-    "m",
-    restart_policy="Never",
-    restart_policy_rules=(
-        ContainerRestartRule(
-            action="RestartAllContainers",
-            exit_codes=ContainerRestartRuleOnExitCodes(operator="In", values=(42,)),
-        ),
-    ),
-)
-
-
-def made(pod: Pod, observed: ObservedPod | None = None, **facts: object) -> PodStatus:
-    return generate_api_pod_status(a_sync(pod, observed, **facts), pod_is_terminal=False)
-
-
-def ended(code: int, reason: str = "Error") -> ContainerState:
-    return ContainerState(terminated=ContainerStateTerminated(exit_code=code, reason=reason))
-
-
-def condition(status: PodStatus, condition_type: str) -> PodCondition:
-    found = find_condition(status.conditions, condition_type)
-    assert found is not None
-    return found
 
 
 # --- containers

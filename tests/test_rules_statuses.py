@@ -5,8 +5,6 @@ Source: kubelet v1.36 generateAPIPodStatus, convertToAPIContainerStatuses, pkg/k
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from attrs import evolve
 from pod_makers import (
@@ -25,18 +23,13 @@ from pod_makers import (
     requesting,
     seen,
 )
+from status_makers import RESTARTER, WAS_RUNNING, WAS_WAITING, condition, made
 
 from kubelet_emu.api.v1 import (
-    ContainerRestartRule,
-    ContainerRestartRuleOnExitCodes,
     PodReadinessGate,
     ResourceRequirements,
 )
 from kubelet_emu.api.v1_status import (
-    ContainerState,
-    ContainerStateRunning,
-    ContainerStateTerminated,
-    ContainerStateWaiting,
     ContainerStatus,
     HostIP,
     PodCondition,
@@ -47,7 +40,6 @@ from kubelet_emu.rules.conditions import (
     Observation,
     complete_conditions,
     containers_ready_condition,
-    find_condition,
     initialized_condition,
 )
 from kubelet_emu.rules.disruption import PREEMPTED_STATUS
@@ -60,38 +52,6 @@ from kubelet_emu.rules.statuses import (
     set_ready_to_start_containers,
 )
 from runtime.api import SandboxID
-
-if TYPE_CHECKING:
-    from kubelet_emu.api.v1 import Pod
-    from kubelet_emu.rules.observed import ObservedPod
-
-WAS_RUNNING = ContainerState(running=ContainerStateRunning(started_at=NOW))
-WAS_WAITING = ContainerState(waiting=ContainerStateWaiting(reason="ContainerCreating"))
-RESTARTER = a_container(
-    "m",
-    restart_policy="Never",
-    restart_policy_rules=(
-        ContainerRestartRule(
-            action="RestartAllContainers",
-            exit_codes=ContainerRestartRuleOnExitCodes(operator="In", values=(42,)),
-        ),
-    ),
-)
-
-
-def made(pod: Pod, observed: ObservedPod | None = None, **facts: object) -> PodStatus:
-    return generate_api_pod_status(a_sync(pod, observed, **facts), pod_is_terminal=False)
-
-
-def ended(code: int, reason: str = "Error") -> ContainerState:
-    return ContainerState(terminated=ContainerStateTerminated(exit_code=code, reason=reason))
-
-
-def condition(status: PodStatus, condition_type: str) -> PodCondition:
-    found = find_condition(status.conditions, condition_type)
-    assert found is not None
-    return found
-
 
 # --- phase, reason, deadline
 

@@ -203,5 +203,5 @@ def test_a_picture_that_cant_be_written_is_said(tmp_path: Path) -> None:
     file = tmp_path / "a.svg"
     file.mkdir()
     ran = CliRunner().invoke(main, ["run", "--runtime", "simulated", slide, "--timeline", str(file)])
-    assert ran.exit_code == 0
+    assert ran.exit_code == 1
     assert f"--timeline {file}: Is a directory" in ran.output

@@ -30,23 +30,33 @@ spec:
 
 
 @pytest.mark.parametrize(
-    ("environment", "reason"),
+    ("environment", "reason", "hint"),
     [
-        ({"DOCKER_HOST": "unix:///nonexistent"}, "No such file or directory"),
-        ({"DOCKER_HOST": "tcp://127.0.0.1:1"}, "Connection refused"),
-        ({"DOCKER_HOST": "carrier-pigeon://loft"}, "is not unix://, tcp:// or ssh://"),
-        ({"DOCKER_HOST": "", "DOCKER_CONTEXT": "none-of-ours"}, "docker context 'none-of-ours' has no readable "),
+        ({"DOCKER_HOST": "unix:///nonexistent"}, "No such file or directory", "is an engine running"),
+        ({"DOCKER_HOST": "tcp://127.0.0.1:1"}, "Connection refused", "is an engine running"),
+        (
+            {"DOCKER_HOST": "carrier-pigeon://loft"},
+            "it does not begin with unix://, tcp:// or ssh://",
+            "valid are unix:///var/run/docker.sock",
+        ),
+        (
+            {"DOCKER_HOST": "", "DOCKER_CONTEXT": "none-of-ours"},
+            "docker context 'none-of-ours' (of DOCKER_CONTEXT) has no readable ",
+            "contexts that there are: ",
+        ),
     ],
     ids=["no socket", "nothing listens", "no such scheme", "no such context"],
 )
-def test_no_engine_is_one_line_and_exit_status_3(tmp_path: Path, environment: dict[str, str], reason: str) -> None:
+def test_no_engine_is_one_line_and_exit_status_3(
+    tmp_path: Path, environment: dict[str, str], reason: str, hint: str
+) -> None:
     strict = {"PYTHONDEVMODE": "1", **environment}
     outcome = run(tmp_path, FIXTURES / "slides" / "slide-15-pod.yaml", environment=strict)
     assert outcome.status == 3
     first, *hints = outcome.err.splitlines()
     assert first.startswith("error: no container engine: ")
     assert reason in first
-    assert [hint.partition("?")[0] for hint in hints] == ["is an engine running"]
+    assert [each.startswith(hint) for each in hints] == [True]
     assert outcome.records == ()
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from kubelet_emu.lifecycle.reading import ReadError, read_logs
 from kubelet_emu.lifecycle.recounting import recount
+from kubelet_emu.lifecycle.replaying import replay
 
 HEADER = '{"t":0,"n":1,"kind":"header","epoch":"2026-01-01T00:00:00Z"}'
 DEEP = '{"t":1,"n":1,"kind":"note","text":' + '{"a":' * 3000 + "1" + "}" * 3000 + "}"
@@ -47,3 +48,11 @@ def test_a_trace_beyond_all_bounds_has_a_fault(line: str, text: str) -> None:
     log = read_logs([BytesIO(f"{good}\n{line}\n".encode())])
     assert [text in fault.text for fault in log.faults] == [True]
     recount(log)
+
+
+@pytest.mark.parametrize("value", ['{"main": []}', "1e308", "3"])
+def test_a_sync_whose_input_has_another_shape_is_skipped_with_the_reason(value: str) -> None:
+    sync = f'{{"t":1,"pod":"u","name":"ns/p","n":1,"kind":"sync","step":"sync","sync":1,"input":{{"probes":{value}}}}}'
+    found = replay(read_logs([BytesIO(f"{HEADER}\n{sync}\n".encode())]).entries)
+    assert found.syncs == 0
+    assert len(found.skipped) == 1

@@ -124,6 +124,8 @@ class Fold:
             if facts.start_failures is not None:
                 fold.failures = facts.start_failures
             sync = self._input(fold, record.ref.uid, facts)
+        except (AttributeError, OverflowError, TypeError) as error:  # values of another shape than was ever written
+            return RecordedSync(record=record, at=at, missing=f"its input can't be read: {error}")
         except ValueError as error:
             return RecordedSync(record=record, at=at, missing=str(error))
         return RecordedSync(

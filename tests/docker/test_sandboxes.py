@@ -246,7 +246,8 @@ async def test_owners_elsewhere_are_never_swept(engine: APIClient) -> None:
 
 
 async def test_an_engine_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeUnavailableError, match=r"the Docker engine at unix:///.*/none\.sock does not answer: "):
+    text = r"the Docker engine at unix:///.*/none\.sock \(the given address says so\) does not answer: "
+    with pytest.raises(RuntimeUnavailableError, match=text):
         async with DockerRuntime(new_instance(), base_url=f"unix://{tmp_path}/none.sock"):
             pass
 

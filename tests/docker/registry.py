@@ -30,6 +30,8 @@ USER, PASSWORD = "kemu", "secret"
 _HTPASSWD = f"{USER}:$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW\n"
 SLOW_BYTES_PER_SECOND = 700_000
 _TICKS = 20
+PORT_TRIES = 3
+MARK = "X-Kemu-Registry"
 _BLOB = re.compile(rb"GET /v2/(\S+)/blobs/")
 
 
@@ -54,23 +56,38 @@ class Registry:
 
 @contextmanager
 def running_registry(*, port: int | None = None, with_password: bool = False) -> Iterator[Registry]:
-    """Start a registry and end it with its data."""
+    """Start a registry and end it with its data; without a port it takes a free one."""
     program = shutil.which("docker-registry")
     if program is None:
         raise RuntimeError("these tests need a registry (Debian: docker-registry)")
-    port = port or free_port()
     with tempfile.TemporaryDirectory(prefix="kemu-registry-") as name:
         folder = Path(name)
-        (folder / "config.yml").write_text(_config(folder, port, with_password=with_password))
         (folder / "htpasswd").write_text(_HTPASSWD)
+        registry = _start(program, folder, port, with_password=with_password)
+        try:
+            yield registry
+        finally:
+            registry.process.terminate()
+            registry.process.wait(10)
+
+
+def _start(program: str, folder: Path, port: int | None, *, with_password: bool) -> Registry:
+    """Start a registry; a free port that somebody else took meanwhile is tried again with another one."""
+    for tries_left in range(0 if port else PORT_TRIES, -1, -1):
+        chosen = port or free_port()
+        (folder / "config.yml").write_text(_config(folder, chosen, with_password=with_password))
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen([program, "serve", folder / "config.yml"], stdout=log, stderr=log)
         try:
-            _wait_until_serving(port, process, folder / "log")
-            yield Registry(port, process)
-        finally:
-            process.terminate()
+            _wait_until_serving(chosen, process, folder.name)
+        except _NotServingError as error:
+            process.kill()
             process.wait(10)
+            if not tries_left:
+                raise RuntimeError(f"{error}: {(folder / 'log').read_text()}") from error
+        else:
+            return Registry(chosen, process)
+    raise AssertionError
 
 
 def _config(folder: Path, port: int, *, with_password: bool) -> str:
@@ -78,25 +95,32 @@ def _config(folder: Path, port: int, *, with_password: bool) -> str:
     return (
         "version: 0.1\nlog:\n  level: error\n  accesslog:\n    disabled: true\n"
         f"storage:\n  filesystem:\n    rootdirectory: {folder / 'data'}\n  delete:\n    enabled: true\n"
-        f"http:\n  addr: 127.0.0.1:{port}\n{auth}"
+        f"http:\n  addr: 127.0.0.1:{port}\n  headers:\n    {MARK}: [{folder.name}]\n{auth}"
     )
 
 
-def _wait_until_serving(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+class _NotServingError(Exception):
+    """A registry ended, or doesn't answer."""
+
+
+def _wait_until_serving(port: int, process: subprocess.Popen[bytes], mark: str) -> None:
+    """Wait for an answer with this registry's mark: on a port that somebody else took, another one answers."""
     for _ in range(200):
+        if process.poll() is not None:
+            raise _NotServingError("the registry ended")
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=1)
         try:
             connection.request("GET", "/v2/")
-            connection.getresponse().read()
-        except OSError:
-            if process.poll() is not None:
-                raise RuntimeError(f"the registry ended: {log.read_text()}") from None
-            threading.Event().wait(0.05)
-        else:
-            return
+            answer = connection.getresponse()
+            answer.read()
+        except (OSError, http.client.HTTPException):
+            answer = None
         finally:
             connection.close()
-    raise RuntimeError("the registry does not answer")
+        if answer is not None and answer.headers.get(MARK) == mark:
+            return
+        threading.Event().wait(0.05)
+    raise _NotServingError("the registry does not answer")
 
 
 @define(eq=False)

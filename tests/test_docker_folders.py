@@ -46,6 +46,15 @@ def test_a_volume_that_is_not_there(store: FolderStore) -> None:
     assert [handle for handle, _ in store.list()] == [HANDLE]
 
 
+def test_how_much_a_volume_holds(store: FolderStore) -> None:
+    assert store.usage(HANDLE) == 0
+    store.write(HANDLE, {"a/b": VolumeFile(data=b"text"), "c": VolumeFile(data=b"more"), "d": VolumeFile(target="c")})
+    os.mkfifo(store.folder(HANDLE).data / "pipe")
+    assert store.usage(HANDLE) == len(b"text" + b"more")
+    with pytest.raises(NotFoundError):
+        store.usage("u/w")
+
+
 def test_pipes_are_never_read(store: FolderStore) -> None:
     os.mkfifo(store.folder(HANDLE).data / "pipe")
     assert store.read(HANDLE, "pipe", 10) == b""

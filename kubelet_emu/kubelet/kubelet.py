@@ -23,6 +23,7 @@ from kubelet_emu.kubelet.node_shutdown import NodeShutdown, configured_groups
 from kubelet_emu.kubelet.pod_worker import PodWorker, Termination, WorkerState
 from kubelet_emu.kubelet.run_journal import RunJournal
 from kubelet_emu.kubelet.static_pods import StaticPodFolder, StaticPods
+from kubelet_emu.kubelet.storage_eviction import StorageEviction
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.admission import admit
 from kubelet_emu.rules.pod_updates import differ_semantically, gate_conditions, orphan_pod
@@ -130,6 +131,7 @@ class Kubelet:
             await self.services.pleg.newer_than("", 0)
             services.start_soon(self._housekeeping)
             services.start_soon(self._collect_garbage)
+            services.start_soon(self._storage_eviction().run)
             async with trio.open_nursery() as pods:
                 self._read_static_pods(pods)
                 services.start_soon(self._watch_static_pods, pods)
@@ -259,6 +261,14 @@ class Kubelet:
 
     def _unfinished(self) -> tuple[Pod, ...]:
         return tuple(w.pod for w in self._workers.values() if w.is_static and w.state < WorkerState.FINISHED)
+
+    def _storage_eviction(self) -> StorageEviction:
+        return StorageEviction(
+            services=self.services,
+            runtime=self.runtime,
+            syncing_pods=lambda: tuple(w.pod for w in self._workers.values() if w.state is WorkerState.SYNC),
+            terminate=self.terminate_pod,
+        )
 
     def _active_pods(self) -> tuple[Pod, ...]:
         return tuple(w.pod for w in self._workers.values() if w.state < WorkerState.TERMINATED)

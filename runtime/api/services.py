@@ -90,6 +90,9 @@ class RuntimeService(Protocol):
     async def update_container_resources(self, container_id: ContainerID, resources: LinuxContainerResources) -> None:
         """Change the limits of a running container."""
 
+    async def container_disk_usage(self, container_id: ContainerID) -> int:
+        """Return the bytes that a container has written: in its own layer of files, and to its log; NotFoundError."""
+
     async def exec_sync(
         self, container_id: ContainerID, command: tuple[str, ...], timeout_seconds: float | None = None
     ) -> ExecResult:
@@ -149,6 +152,9 @@ class VolumeService(Protocol):
 
     async def read_volume(self, handle: VolumeHandle, path: str, *, last_bytes: int) -> bytes:
         """Return the end of one file, at most `last_bytes`; empty when there is none."""
+
+    async def volume_usage(self, handle: VolumeHandle) -> int:
+        """Return the bytes of the files in a volume, 0 where that can't be measured; NotFoundError."""
 
     async def remove_volume(self, handle: VolumeHandle) -> None:
         """Remove the directory and its content."""

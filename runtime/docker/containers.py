@@ -133,6 +133,14 @@ class Containers:
         body = bodies.resources_body(resources)
         await self.bridge.write(lambda client: _update(client, container_id, body))
 
+    async def disk_usage(self, container_id: ContainerID) -> int:
+        """Return the bytes in a container's own layer of files; NotFoundError."""
+        wanted = {"id": container_id}
+        items = await self.bridge.read(lambda client: client.containers(all=True, size=True, filters=wanted))
+        if not items:
+            raise NotFoundError(f"no such container: {container_id}")
+        return int(items[0].get("SizeRw") or 0)
+
 
 def _update(client: Any, container_id: str, body: dict[str, Any]) -> None:  # noqa: ANN401 - the SDK's client
     """Call the engine's update; the SDK's own method knows fewer limits."""

@@ -85,6 +85,14 @@ class FolderStore:
         finally:
             os.close(root)
 
+    def usage(self, handle: str) -> int:
+        """Return the bytes of the files in a volume; what vanishes meanwhile counts nothing."""
+        root = self._open_data(handle)
+        try:
+            return sum(_size(name, folder) for _, _, names, folder in os.fwalk(dir_fd=root) for name in names)
+        finally:
+            os.close(root)
+
     def read(self, handle: str, path: str, last_bytes: int) -> bytes:
         """Return the end of one regular file; empty for everything else."""
         root = self._open_data(handle)
@@ -247,6 +255,14 @@ def _unlink(parent: int, name: str) -> None:
         os.unlink(name, dir_fd=parent)
     except OSError:
         return
+
+
+def _size(name: str, folder: int) -> int:
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
 
 def _read_end(parent: int, name: str, last_bytes: int) -> bytes:

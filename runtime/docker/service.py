@@ -294,6 +294,13 @@ class DockerRuntime:
         """Change the limits of a running container."""
         await self._containers.update_resources(container_id, resources)
 
+    async def container_disk_usage(self, container_id: ContainerID) -> int:
+        """Return the bytes that a container has written into its own layer of files; NotFoundError.
+
+        The engine doesn't tell how long its log is.
+        """
+        return await self._containers.disk_usage(container_id)
+
     async def exec_sync(
         self, container_id: ContainerID, command: tuple[str, ...], timeout_seconds: float | None = None
     ) -> ExecResult:
@@ -357,6 +364,10 @@ class DockerRuntime:
     async def read_volume(self, handle: VolumeHandle, path: str, *, last_bytes: int) -> bytes:
         """Return the end of one file; empty when there is none."""
         return await self._volumes.read(handle, path, last_bytes)
+
+    async def volume_usage(self, handle: VolumeHandle) -> int:
+        """Return the bytes of the files in a volume, 0 where the engine's files can't be seen; NotFoundError."""
+        return await self._volumes.usage(handle)
 
     async def remove_volume(self, handle: VolumeHandle) -> None:
         """Remove the directory and its content."""

@@ -138,6 +138,11 @@ class Volumes:
             return await trio.to_thread.run_sync(folders.read, handle, path, last_bytes)
         return await self.engine.read(handle, path, last_bytes)
 
+    async def usage(self, handle: VolumeHandle) -> int:
+        """Return the bytes of the files in a volume; 0 when the engine keeps them where we can't look."""
+        folders = await self.folders()
+        return 0 if folders is None else await trio.to_thread.run_sync(folders.usage, handle)
+
     async def remove(self, handle: VolumeHandle) -> None:
         """Remove a volume with its content; what is gone is fine."""
         folders = await self.folders()

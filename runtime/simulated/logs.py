@@ -36,6 +36,11 @@ class ContainerLog:
             self.lines.extend(LogLine(at=self._now(), stream=stream, line=line) for line in whole)
             self._wake()
 
+    @property
+    def size_bytes(self) -> int:
+        """Return the bytes of all lines."""
+        return sum(len(line.line) + 1 for line in self.lines)
+
     def close(self) -> None:
         """Write what has no newline yet and end every follower."""
         self.lines.extend(

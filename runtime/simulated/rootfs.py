@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runtime.simulated.streams import FullFile, LogFile, NullFile, ZeroFile
-from runtime.simulated.tree import Directory, File, MountPoint, Special, Symlink, Tree
+from runtime.simulated.tree import Directory, File, MountPoint, Special, Symlink, Tree, bytes_below
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +27,7 @@ def build_tree(container: Container, volumes: VolumeStore, words: frozenset[str]
     for path, data in files.items():
         tree.make_directories(path.rpartition("/")[0] or "/")
         tree.put(path, File(bytearray(data)))
+    tree.image_bytes = bytes_below(tree.root)
     for mount in sorted(container.config.mounts, key=lambda mount: mount.container_path.count("/")):
         _mount(tree, container, volumes, mount)
     tree.is_readonly = container.config.security.readonly_rootfs

@@ -27,7 +27,7 @@ from runtime.simulated.images import ImageStore, SimulatedImage
 from runtime.simulated.latencies import Latencies
 from runtime.simulated.machine import Machine
 from runtime.simulated.pods import Pods
-from runtime.simulated.tree import Directory, Tree
+from runtime.simulated.tree import Directory, Tree, bytes_below
 from runtime.simulated.turns import Referee
 from runtime.simulated.views import status_of, summary_of
 from runtime.simulated.volumes import VolumeStore
@@ -263,6 +263,12 @@ class SimulatedRuntime:
         if resources.memory_limit_bytes is not None:
             container.memory_limit_bytes = resources.memory_limit_bytes
 
+    async def container_disk_usage(self, container_id: ContainerID) -> int:
+        """Return the bytes that a container has written: in its own layer of files, and to its log; NotFoundError."""
+        await self._enter()
+        container = self._pods.container(container_id)
+        return bytes_below(container.tree.root) - container.tree.image_bytes + container.log.size_bytes
+
     async def exec_sync(
         self, container_id: ContainerID, command: tuple[str, ...], timeout_seconds: float | None = None
     ) -> ExecResult:
@@ -333,6 +339,11 @@ class SimulatedRuntime:
         """Return the end of one file, at most `last_bytes`; empty when there is none."""
         await self._enter()
         return self._volumes.read(handle, path, last_bytes)
+
+    async def volume_usage(self, handle: VolumeHandle) -> int:
+        """Return the bytes of the files in a volume; NotFoundError."""
+        await self._enter()
+        return bytes_below(self._volumes.tree(handle).root)
 
     async def remove_volume(self, handle: VolumeHandle) -> None:
         """Remove the directory and its content."""

@@ -158,11 +158,12 @@ def plain(node: Node | None) -> Entry | None:
 
 @define(eq=False)
 class Tree:
-    """A tree with a root; `now` gives the times of files, in seconds since 1970."""
+    """A tree with a root; `now` gives the times of files, in seconds since 1970; `image_bytes` were there first."""
 
     root: Directory
     now: Callable[[], float]
     is_readonly: bool = False
+    image_bytes: int = 0
 
     def find(self, path: str, cwd: str = "/", *, follow: bool = True) -> Found:
         """Resolve a path; OSError (ENOENT, ENOTDIR, ELOOP) when a directory on the way is missing."""
@@ -271,6 +272,12 @@ class Tree:
             yield f"{prefix}{name}", node
             if isinstance(node, Directory):
                 yield from self.walk(node, f"{prefix}{name}/")
+
+
+def bytes_below(directory: Directory) -> int:
+    """Return the bytes of all files below a directory; what is mounted into it is another's."""
+    children = (child for child in directory.children.values() if isinstance(child, File | Directory))
+    return sum(len(child.data) if isinstance(child, File) else bytes_below(child) for child in children)
 
 
 def size_of(node: Entry) -> int:

@@ -217,6 +217,18 @@ def test_nobody_reads_the_logs(engine: docker.DockerClient, image: str, tmp_path
     assert left(engine, manifest) == []
 
 
+def test_a_long_log_is_shown_to_its_end(engine: docker.DockerClient, image: str, tmp_path: Path) -> None:
+    script = "yes x | tr -d '\\n' | head -c 5000000; echo; seq 20000"
+    manifest = write(tmp_path, image, script.replace("\\", "\\\\"))
+    manifest.write_text(manifest.read_text().replace("spec:", "spec:\n  restartPolicy: Never"))
+    process = launch(tmp_path, manifest)
+    out, err = process.communicate(timeout=LIMIT)
+    assert process.returncode == 0, err
+    first, *rest = [line.split(" ", 3)[3] for line in out.splitlines()]
+    assert first.startswith("xxxx")
+    assert rest == [str(number) for number in range(1, 20001)]
+
+
 def test_a_reader_who_sleeps_holds_up_no_stop(engine: docker.DockerClient, image: str, tmp_path: Path) -> None:
     manifest = write(tmp_path, image, "trap 'exit 0' TERM; seq 5000; while :; do sleep 1; done")
     process = launch(tmp_path, manifest, "--log", str(tmp_path / "log"))

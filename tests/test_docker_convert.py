@@ -31,7 +31,7 @@ from runtime.api import (
 )
 from runtime.docker import bodies, convert, errors, helper, naming
 from runtime.docker.events import signal_name, to_runtime_event
-from runtime.docker.frames import Demultiplexer, LineAssembler
+from runtime.docker.frames import LONGEST_LINE_BYTES, Demultiplexer, LineAssembler
 from runtime.docker.images import PullState, split_reference
 
 ZERO = "0001-01-01T00:00:00Z"
@@ -356,6 +356,32 @@ def test_lines_of_a_terminal_lose_their_carriage_return() -> None:
     stamp = STARTED.encode()
     seen = list(lines.feed("stdout", stamp + b" one\r\n" + stamp + b" tw")) + list(lines.feed("stdout", b"o\r\n"))
     assert [line.line for line in [*seen, *lines.end()]] == [b"one", b"two"]
+
+
+TERMINAL = (STARTED + " one\r\n" + STARTED + " \r\n" + STARTED + "\n" + "odd two\n" + STARTED + " rest").encode()
+
+
+@pytest.mark.parametrize("size", [1, 7, 31, 1000])
+def test_a_terminals_log_may_be_cut_anywhere(size: int) -> None:
+    lines = LineAssembler(is_raw=True)
+    seen = [line for at in range(0, len(TERMINAL), size) for line in lines.feed("stdout", TERMINAL[at : at + size])]
+    assert [line.line for line in [*seen, *lines.end()]] == [b"one", b"", b"", b"two", b"rest"]
+
+
+def test_a_time_alone_is_a_line_without_text() -> None:
+    lines = LineAssembler(is_raw=True)
+    assert list(lines.feed("stdout", STARTED.encode())) == []
+    assert [line.line for line in lines.end()] == [b""]
+
+
+@pytest.mark.parametrize("is_raw", [False, True], ids=["frames", "a terminal"])
+def test_an_endless_line_keeps_its_beginning(is_raw: bool) -> None:  # noqa: FBT001 - a table's column
+    lines, part = LineAssembler(is_raw=is_raw), b"x" * 16384
+    stamp = STARTED.encode() + b" "
+    fed = [list(lines.feed("stdout", part if is_raw and number else stamp + part)) for number in range(100)]
+    assert fed == [[]] * 100
+    [line] = lines.feed("stdout", b"end\n" if is_raw else stamp + b"end\n")
+    assert (line.line, line.cut_bytes) == (b"x" * LONGEST_LINE_BYTES, 100 * 16384 + 3 - LONGEST_LINE_BYTES)
 
 
 def message(action: str, **attributes: str) -> dict[str, Any]:

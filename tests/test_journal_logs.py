@@ -78,16 +78,36 @@ async def test_removal_waits_until_the_log_is_drained(autojump_clock: MockClock)
 
 async def test_waiting_for_a_log_is_bounded(autojump_clock: MockClock) -> None:
     async with trio.open_nursery() as nursery:
-        follow, _ = follower(Lines(), nursery)
+        follow, seen = follower(Lines(), nursery)
         follow.follow(MAIN, POD, "main", 1)
         await follow.drained(MAIN)
         assert trio.current_time() == 5
+        text = "log of main may lack its end: nothing came for 5 s"
+        assert seen == [NoteRecord(ref=POD, level="warning", text=text)]
         await follow.all_drained()
         assert trio.current_time() == 10
         nursery.cancel_scope.cancel()
     await follow.drained(MAIN)
     await follow.all_drained()
     assert trio.current_time() == 10
+
+
+async def test_a_log_is_waited_for_as_long_as_lines_come(autojump_clock: MockClock) -> None:
+    lines = Lines()
+
+    async def write() -> None:
+        for _ in range(10):
+            await trio.sleep(4)
+            lines.send.send_nowait(line(b"more"))
+        lines.send.close()
+
+    async with trio.open_nursery() as nursery:
+        follow, seen = follower(lines, nursery)
+        follow.follow(MAIN, POD, "main", 1)
+        nursery.start_soon(write)
+        await follow.drained(MAIN)
+        assert trio.current_time() == 40
+        assert len(seen) == 10
 
 
 async def test_a_container_that_is_gone_has_no_lines(autojump_clock: MockClock) -> None:
@@ -107,8 +127,13 @@ async def test_a_log_that_breaks_off_is_told(autojump_clock: MockClock) -> None:
 TEXTS = {
     "bytes that are no UTF-8": (b"a\xff", "a\\xff"),
     "a line end of a terminal": (b"a\r", "a"),
+    "no line": (b"", ""),
     "a huge line": (b"x" * (MAX_LINE_BYTES + 3), "x" * MAX_LINE_BYTES + "… [3 more bytes]"),
 }
+
+
+def test_what_the_runtime_has_cut_counts_too() -> None:
+    assert to_text(b"x", 7) == "x… [7 more bytes]"
 
 
 @pytest.mark.parametrize(("data", "expected"), TEXTS.values(), ids=TEXTS.keys())

@@ -23,6 +23,17 @@ MAX_LINE_BYTES = 256 * 1024
 
 
 @define(eq=False)
+class _Reading:
+    """One log that is being read."""
+
+    ref: ObjectRef
+    container: str
+    run: int
+    done: trio.Event = field(factory=trio.Event)
+    lines: int = 0
+
+
+@define(eq=False)
 class LogFollower:
     """Follows the logs of runs in `nursery`; `emit` gets one LogRecord a line, in the order the container wrote them.
 
@@ -32,16 +43,16 @@ class LogFollower:
     runtime: RuntimeService
     emit: Callable[[Record], None]
     nursery: trio.Nursery
-    drain_seconds: float = 5.0
-    _done: dict[ContainerID, trio.Event] = field(factory=dict, init=False)
+    silence_seconds: float = 5.0
+    _readings: dict[ContainerID, _Reading] = field(factory=dict, init=False)
 
     def follow(self, container_id: ContainerID, ref: ObjectRef, container: str, run: int) -> None:
         """Begin to read the log of a run that has just started; a second call for the same run does nothing."""
-        if container_id not in self._done:
-            self._done[container_id] = trio.Event()
-            self.nursery.start_soon(self._follow, container_id, ref, container, run)
+        if container_id not in self._readings:
+            reading = self._readings[container_id] = _Reading(ref, container, run)
+            self.nursery.start_soon(self._follow, container_id, reading)
 
-    async def _follow(self, container_id: ContainerID, ref: ObjectRef, container: str, run: int) -> None:
+    async def _follow(self, container_id: ContainerID, reading: _Reading) -> None:
         """Emit a run's lines from its first to its last.
 
         A container that is gone has no lines; another failure of the runtime becomes a note. Cancellation leaves the
@@ -50,34 +61,56 @@ class LogFollower:
         try:
             async with self.runtime.container_logs(container_id, follow=True) as lines:
                 async for line in lines:
-                    self.emit(_record(line, ref, container, run))
+                    reading.lines += 1
+                    self.emit(_record(line, reading))
         except NotFoundError:
             pass
         except CRIError as error:
-            self.emit(NoteRecord(ref=ref, level="warning", text=f"log of {container} is cut: {error}"))
+            text = f"log of {reading.container} is cut: {error}"
+            self.emit(NoteRecord(ref=reading.ref, level="warning", text=text))
         finally:
-            self._done[container_id].set()
+            reading.done.set()
 
     async def drained(self, container_id: ContainerID) -> None:
-        """Wait until every line of a run that has ended was read, at most `drain_seconds`."""
-        done = self._done.get(container_id)
-        if done is not None:
-            with trio.move_on_after(self.drain_seconds):
-                await done.wait()
+        """Wait until every line of a run that has ended was read, or none has come for `silence_seconds`; say so."""
+        reading = self._readings.get(container_id)
+        if reading is None or await self._end_of((reading,)):
+            return
+        text = f"log of {reading.container} may lack its end: nothing came for {self.silence_seconds:g} s"
+        self.emit(NoteRecord(ref=reading.ref, level="warning", text=text))
 
     async def all_drained(self) -> None:
-        """Wait until no log is being read any more, at most `drain_seconds` altogether."""
-        with trio.move_on_after(self.drain_seconds):
-            for done in tuple(self._done.values()):
-                await done.wait()
+        """Wait until no log is being read any more, or no line of any has come for `silence_seconds`."""
+        await self._end_of(tuple(self._readings.values()))
+
+    async def _end_of(self, readings: tuple[_Reading, ...]) -> bool:
+        """Wait for the ends of logs as long as lines come; tell whether all have ended."""
+        before = -1
+        while (lines := sum(reading.lines for reading in readings)) > before:
+            before = lines
+            with trio.move_on_after(self.silence_seconds):
+                for reading in readings:
+                    await reading.done.wait()
+                return True
+        return False
 
 
-def _record(line: LogLine, ref: ObjectRef, container: str, run: int) -> LogRecord:
-    return LogRecord(at=line.at, ref=ref, container=container, run=run, line=to_text(line.line), stream=line.stream)
+def _record(line: LogLine, reading: _Reading) -> LogRecord:
+    return LogRecord(
+        at=line.at,
+        ref=reading.ref,
+        container=reading.container,
+        run=reading.run,
+        line=to_text(line.line, line.cut_bytes),
+        stream=line.stream,
+    )
 
 
-def to_text(data: bytes) -> str:
-    """Return what a container wrote as text: bad UTF-8 stays visible, a line beyond the bound is cut with a mark."""
-    kept, cut = data[:MAX_LINE_BYTES], len(data) - MAX_LINE_BYTES
+def to_text(data: bytes, cut_bytes: int = 0) -> str:
+    """Return what a container wrote as text: bad UTF-8 stays visible, a line beyond the bound is cut with a mark.
+
+    `cut_bytes` were cut off before.
+    """
+    kept, cut = data[:MAX_LINE_BYTES], max(0, len(data) - MAX_LINE_BYTES) + cut_bytes
     text = kept.removesuffix(b"\r").decode(errors="backslashreplace")
     return text if cut <= 0 else f"{text}… [{cut} more bytes]"

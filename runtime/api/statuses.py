@@ -101,11 +101,15 @@ class ExecResult:
 
 @frozen(kw_only=True)
 class LogLine:
-    """One line that a container wrote, without its newline; a partial last line counts as one."""
+    """One line that a container wrote, without its newline; a partial last line counts as one.
+
+    Of an endless line `line` is the beginning, and `cut_bytes` what followed.
+    """
 
     at: datetime
     stream: str
     line: bytes
+    cut_bytes: int = 0
 
 
 class RuntimeEventType(enum.Enum):

@@ -12,7 +12,7 @@ import attrs
 import trio
 from attrs import define
 
-from runtime.api import NotFoundError
+from runtime.api import CRIError, NotFoundError
 from runtime.docker import naming
 from runtime.docker.folders import FolderStore, folder_names
 from runtime.docker.owner import Owner
@@ -40,13 +40,19 @@ class Cleaner:
     instance: str
 
     async def claim(self) -> None:
-        """Write down that this process owns the instance: labels of adopted objects still name their first owner."""
+        """Write down that this process owns the instance: labels of adopted objects still name their first owner.
+
+        CRIError where the folder can't be written.
+        """
         root = self.volumes.root
         if root is None:
             return
         folder = trio.Path(root / "instances" / self.instance)
-        await folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        await (folder / OWNER_FILE).write_text(json.dumps(attrs.asdict(self.owner)))
+        try:
+            await folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            await (folder / OWNER_FILE).write_text(json.dumps(attrs.asdict(self.owner)))
+        except OSError as error:
+            raise CRIError(f"the state folder {folder} can't be written: {error.strerror}") from error
 
     async def sweep_dead_owners(self, *, include_kept: bool = False) -> tuple[str, ...]:
         """Remove objects of dead owners on this host and return their instances.

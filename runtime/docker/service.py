@@ -155,12 +155,12 @@ class DockerRuntime:
         if failure is not None:
             raise failure
 
-    async def _begin(self, nursery: trio.Nursery) -> CRIError | OSError | None:
+    async def _begin(self, nursery: trio.Nursery) -> CRIError | None:
         """Open the event stream and claim the instance; return what failed: the nursery would put it into a group."""
         try:
             await nursery.start(self.hub.run)
             await self.cleaner.claim()
-        except (CRIError, OSError) as error:
+        except CRIError as error:
             return error
         return None
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import trio
 from attrs import define, field
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
     from runtime.docker.pause import PauseImages
 
 _PROPAGATION = {"None": "rprivate", "HostToContainer": "rslave", "Bidirectional": "rshared"}
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 
 def volumes_folder(root: Path, instance: str) -> Path:
@@ -73,7 +75,11 @@ class Volumes:
         if self.root is None or os.geteuid() != 0:
             return None
         folder = volumes_folder(self.root, self.instance)
-        if await self._is_shared(folder):
+        try:
+            is_shared = await self._is_shared(folder)
+        except OSError as error:
+            raise CRIError(f"volumes can't be made in {folder}: {error.strerror or error}") from error
+        if is_shared:
             return FolderStore(folder)
         self.on_note("the engine does not share this machine's files: volumes live in the engine")
         return None
@@ -118,7 +124,7 @@ class Volumes:
         handle = VolumeHandle(f"{config.pod_uid}/{config.name}")
         folders = await self.folders()
         if folders is not None:
-            await trio.to_thread.run_sync(folders.create, config, handle)
+            await _on_disk(folders.create, config, handle)
         else:
             await self.engine.create(config, handle)
         return handle
@@ -127,7 +133,7 @@ class Volumes:
         """Put files into a volume, then remove paths."""
         folders = await self.folders()
         if folders is not None:
-            await trio.to_thread.run_sync(folders.write, handle, tree, remove)
+            await _on_disk(folders.write, handle, tree, remove)
         else:
             await self.engine.write(handle, tree, remove)
 
@@ -135,7 +141,7 @@ class Volumes:
         """Return the end of one file; empty when there is none."""
         folders = await self.folders()
         if folders is not None:
-            return await trio.to_thread.run_sync(folders.read, handle, path, last_bytes)
+            return await _on_disk(folders.read, handle, path, last_bytes)
         return await self.engine.read(handle, path, last_bytes)
 
     async def usage(self, handle: VolumeHandle) -> int:
@@ -147,7 +153,7 @@ class Volumes:
         """Remove a volume with its content; what is gone is fine."""
         folders = await self.folders()
         if folders is not None:
-            await trio.to_thread.run_sync(folders.remove, handle)
+            await _on_disk(folders.remove, handle)
         else:
             await self.engine.remove(handle)
 
@@ -155,7 +161,7 @@ class Volumes:
         """Return the volumes of this instance."""
         folders = await self.folders()
         if folders is not None:
-            found = await trio.to_thread.run_sync(list_folders, folders)
+            found = await _on_disk(list_folders, folders)
         else:
             found = await self.engine.list()
         return tuple((VolumeHandle(handle), config) for handle, config in found)
@@ -182,8 +188,15 @@ class Volumes:
         folders = await self.folders()
         if folders is None:
             return await self.engine.mount(handle, mount.sub_path)
-        source = functools.partial(folders.source, handle, mount.sub_path)
-        return {"Type": "bind", "Source": await trio.to_thread.run_sync(source)}
+        return {"Type": "bind", "Source": await _on_disk(folders.source, handle, mount.sub_path)}
 
     def _api_version(self) -> tuple[int, ...]:
         return tuple(map(int, self.bridge.http.api_version.split(".")))
+
+
+async def _on_disk(call: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+    """Run what blocks in a thread; what the disk refuses is a CRIError."""
+    try:
+        return await trio.to_thread.run_sync(call, *arguments)
+    except OSError as error:
+        raise CRIError(f"{error.filename or 'a volume'}: {error.strerror or error}") from error

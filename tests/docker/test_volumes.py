@@ -131,3 +131,27 @@ async def test_removing_is_complete_and_repeatable(pod: PodMaker) -> None:
         with pytest.raises(NotFoundError):
             await pod.runtime.write_volume(handle, {"a": VolumeFile()})
     assert await pod.runtime.list_volumes() == ()
+
+
+async def test_a_state_folder_that_cant_be_written_is_no_bug(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CRIError, match=r"the state folder .*/file/instances/.* can't be written: Not a directory"):
+        async with DockerRuntime(new_instance(), root=tmp_path / "file"):
+            pass
+
+
+async def test_volumes_that_the_disk_refuses_are_no_bug(tmp_path: Path) -> None:
+    instance = new_instance()
+    async with DockerRuntime(instance, root=tmp_path) as runtime:
+        try:
+            config = VolumeConfig(pod_uid="u", name="v")
+            (tmp_path / "instances" / instance / "volumes").write_text("")
+            with pytest.raises(CRIError, match=r"volumes can't be made in .*: Not a directory"):
+                await runtime.create_volume(config)
+            (tmp_path / "instances" / instance / "volumes").unlink()
+            await runtime.create_volume(config)
+            (tmp_path / "instances" / instance / "volumes" / "w").write_text("")
+            with pytest.raises(CRIError, match=r"/volumes/w/v.*: Not a directory"):
+                await runtime.create_volume(VolumeConfig(pod_uid="w", name="v"))
+        finally:
+            await runtime.remove_all()

@@ -33,9 +33,14 @@ STEP_BUDGET = 100_000
 class StepBudgetError(Exception):
     """A process made too many steps without letting time pass."""
 
-    def __init__(self, budget: int, at: float) -> None:
+    def __init__(self, process: Process, at: float) -> None:
         """Say where time stands still."""
-        super().__init__(f"{budget} steps and no time passed at {at:g} s: a loop without a sleep never lets time go on")
+        line = process.script_line
+        where = f"line {line} of the script in " if line else ""
+        super().__init__(
+            f"{where}container {process.container.name!r}: {STEP_BUDGET} steps and no time passed at {at:g} s: "
+            "a loop without a sleep never lets time go on"
+        )
 
 
 class Disposition(enum.Enum):
@@ -76,6 +81,7 @@ class Process:
     dispositions: dict[int, Disposition] = field(factory=dict)
     memory_bytes: int = 0
     umask: int = 0o022
+    line: int = field(default=0, init=False)
     pid: int = field(default=0, init=False)
     started_at: float = field(factory=trio.current_time, init=False)
     pending: list[int] = field(factory=list, init=False)
@@ -113,6 +119,11 @@ class Process:
             return self.parent.pid
         return 0 if self.container.first is self or self.parent is None else 1
 
+    @property
+    def script_line(self) -> int:
+        """Return the line that the nearest shell is at, counted from 1; 0 when there is none."""
+        return self.line or (0 if self.parent is None else self.parent.script_line)
+
     def child(self, argv: tuple[str, ...], env: dict[str, str]) -> Process:
         """Make a child that shares this process's open files and ignores what it ignores; not running yet."""
         ignored: dict[int, Disposition] = {
@@ -143,7 +154,7 @@ class Process:
         if self._steps > STEP_BUDGET:
             now = trio.current_time()
             if now == self._counted_at:
-                raise StepBudgetError(STEP_BUDGET, now)
+                raise StepBudgetError(self, now)
             self._steps, self._counted_at = 0, now
 
     def catch(self, number: int, disposition: Disposition = Disposition.CATCH) -> None:

@@ -182,7 +182,7 @@ async def _default(shell: Shell, part: Parameter, value: str | None, fields: _Fi
             await _expand_argument(shell, argument, fields)
         elif part.is_quoted:
             fields.add("", is_quoted=True)
-    elif is_set and part.name in {"@", "*"}:
+    elif is_set and part.name in {"@", "*"} and shell.positional:
         _positional(shell, part, fields)
     elif is_set:
         _value(value or "", fields, is_quoted=part.is_quoted)

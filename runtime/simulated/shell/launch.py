@@ -32,8 +32,9 @@ async def find_main(shell: Shell, process: Process, argv: tuple[str, ...], prefi
     except ProgramMissing as missing:
         text = f"{shell.name}: {prefix or shell.place}{argv[0]}: {missing}"
         if missing.status == NOT_FOUND and argv[0]:
-            line = shell.line - shell.first_line + 1
-            text += f" (line {line}: the simulation has no such program: say in simulate.yaml what it does)"
+            text += (
+                f" (line {shell.process.line}: the simulation has no such program: say in simulate.yaml what it does)"
+            )
         await try_write(process, 2, f"{text}\n".encode())
         return None, missing.status
 

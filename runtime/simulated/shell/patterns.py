@@ -14,6 +14,8 @@ _CLASSES = {
     "blank": r" \t", "punct": r"!-/:-@\[-`{-~", "xdigit": "0-9a-fA-F", "print": " -~", "graph": "!-~",
     "cntrl": r"\0-\x1f\x7f",
 }  # fmt: skip
+_NOTHING = "(?!)"
+"""Matches nothing: a pattern can't end with a backslash."""
 _CACHED_PATTERNS = 1024
 
 
@@ -64,6 +66,8 @@ def _pieces(pattern: str) -> list[str]:
         if char == "\\" and at + 1 < len(pattern):
             at += 1
             found.append(re.escape(pattern[at]))
+        elif char == "\\":
+            found.append(_NOTHING)
         elif char == "*":
             found.append(".*")
         elif char == "?":
@@ -99,7 +103,7 @@ def _bracket(body: str) -> str:
     body = re.sub(r"\[:(\w+):\]", lambda match: f"\0{match[1]}\0", body)
     parts = body.split("\0")
     inner = "".join(_CLASSES.get(part, "") if index % 2 else _escape_bracket(part) for index, part in enumerate(parts))
-    return f"[{'^' if negated else ''}{inner}]" if inner else "(?!)"
+    return f"[{'^' if negated else ''}{inner}]" if inner else _NOTHING
 
 
 def _escape_bracket(text: str) -> str:

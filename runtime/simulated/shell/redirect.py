@@ -78,7 +78,7 @@ async def _open(shell: Shell, process: Process, op: str, path: str) -> OpenFile:
 
 
 def _reason(error: OSError, *, is_creating: bool) -> str:
-    if error.errno == errno.ENOENT:
+    if error.errno in {errno.ENOENT, errno.ENOTDIR}:
         return "nonexistent directory" if is_creating else "no such file"
     return error.strerror or str(error)
 

@@ -22,6 +22,7 @@ async def run_simple(shell: Shell, node: Simple, *, is_last: bool) -> int:
     """Run a simple command and return its status."""
     shell.process.step()
     shell.line = node.line
+    shell.process.line = node.line - shell.first_line + 1
     shell.substituted = 0
     arguments = await expand_words(shell, node.words)
     if arguments and shell.aliases:

@@ -33,6 +33,7 @@ from runtime.simulated.shell.applets.sed import sed
 from runtime.simulated.shell.applets.sorting import sort
 from runtime.simulated.shell.applets.wget import wget
 from runtime.simulated.shell.applets.xargs import xargs
+from runtime.simulated.shell.awk.run import awk
 from runtime.simulated.shell.run import sh
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ _APPLETS: dict[str, Applet] = {
     "[": testing.bracket,
     "[[": testing.double_bracket,
     "arch": system.arch,
+    "awk": awk,
     "base64": sums.base64,
     "basename": paths.basename,
     "busybox": system.busybox,

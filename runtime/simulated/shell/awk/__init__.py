@@ -1,0 +1,1 @@
+"""awk: its language, read and run on the files of a simulated container."""

@@ -1,7 +1,7 @@
 """The simulated runtime: the CRI on Trio's clock."""
 
-from runtime.simulated.faults import FailingCall, FaultPlan, LostEvents, Period, SlowStops
-from runtime.simulated.images import ImageKind, PullFault, SimulatedImage
+from runtime.simulated.faults import FailingCall, FaultPlan, LostEvents, Period, PullFault, SlowStops
+from runtime.simulated.images import ImageKind, SimulatedImage
 from runtime.simulated.known import AppletProgram, UnknownProgram, end_signals
 from runtime.simulated.latencies import TYPICAL, Latencies
 from runtime.simulated.network import ANY_PORT

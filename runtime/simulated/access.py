@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from runtime.simulated.procfs import proc_text
-from runtime.simulated.streams import DirectoryFile, NullFile, Pipe, PipeReader, PipeWriter, RegularFile, Text
-from runtime.simulated.tree import Directory, Fifo, File, Special, os_error
+from runtime.simulated.streams import DirectoryFile, NullFile, Pipe, PipeReader, PipeWriter, Text
+from runtime.simulated.tree import Directory, Fifo, File, RegularFile, Special, os_error
 
 if TYPE_CHECKING:
     from runtime.simulated.process import Process

@@ -11,9 +11,9 @@ from runtime.simulated.images import ImageKind, kind_of, split_name
 from runtime.simulated.known import AppletProgram, UnknownProgram, grpc_program
 from runtime.simulated.program import AnsweredProgram, ScriptedProgram, StartFailure
 from runtime.simulated.rootfs import build_tree
-from runtime.simulated.shell.applets import APPLETS, COMMON_WORDS, WORDS
 from runtime.simulated.shell.applets.base import applet_main
 from runtime.simulated.shell.launch import NOT_EXECUTABLE, NOT_FOUND, ProgramMissing
+from runtime.simulated.shell.registry import APPLETS, COMMON_WORDS, WORDS
 from runtime.simulated.shell.run import script_main
 from runtime.simulated.tree import File
 

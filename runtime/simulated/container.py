@@ -7,7 +7,7 @@ leaves behind dies with it. It runs as one task of the runtime's nursery.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import trio
 from attrs import define, field
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from runtime.api import ContainerConfig, ContainerID, Image
-    from runtime.simulated.commands import Commands
     from runtime.simulated.machine import Machine
     from runtime.simulated.network import Listener, Serve
     from runtime.simulated.process import Main
@@ -46,6 +45,28 @@ TICK = timedelta(microseconds=1)
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
+class Contents(Protocol):
+    """What a container's image and command mean: one for all containers of a runtime."""
+
+    def words_of(self, config: ContainerConfig) -> frozenset[str]:
+        """Return the words that a container's image has."""
+
+    def make_tree(self, container: Container) -> Tree:
+        """Return a new tree of files for a container."""
+
+    def argv_of(self, config: ContainerConfig, image: Image) -> tuple[str, ...]:
+        """Return the argument vector."""
+
+    def first_main(self, process: Process) -> Main:
+        """Return what the first process does; StartFailure."""
+
+    def exec_main(self, process: Process) -> Main:
+        """Return what a command inside the container does; StartFailure."""
+
+    def resolve(self, process: Process, argv: tuple[str, ...]) -> Main:
+        """Return what an argument vector runs inside a container; ProgramMissing of the shell."""
+
+
 @define(eq=False)
 class Container:
     """A container of a sandbox."""
@@ -56,7 +77,7 @@ class Container:
     image: Image
     machine: Machine
     program: Program
-    commands: Commands
+    commands: Contents
     created_at: datetime
     pids: PidNamespace
     stop_signal: int = signals.SIGTERM

@@ -6,18 +6,26 @@ other pods there are.
 
 from __future__ import annotations
 
+import enum
 import math
 import random
 from typing import TYPE_CHECKING
 
 from attrs import define, field, frozen
 
-from runtime.simulated.images import PullFault
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runtime.api import RuntimeEvent
+
+
+class PullFault(enum.Enum):
+    """How a pull fails."""
+
+    NOT_FOUND = "not found"
+    UNAVAILABLE = "unavailable"
+    UNAUTHORIZED = "unauthorized"
+    SIGNATURE = "signature"
 
 
 @frozen

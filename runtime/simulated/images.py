@@ -19,6 +19,7 @@ from runtime.api import (
     RegistryUnavailableError,
     SignatureValidationError,
 )
+from runtime.simulated.faults import PullFault
 from runtime.simulated.identity import make_id
 
 if TYPE_CHECKING:
@@ -29,15 +30,6 @@ if TYPE_CHECKING:
 
 DEFAULT_SIZE_BYTES = 5 << 20
 PROGRESS_STEPS = 4
-
-
-class PullFault(enum.Enum):
-    """How a pull fails."""
-
-    NOT_FOUND = "not found"
-    UNAVAILABLE = "unavailable"
-    UNAUTHORIZED = "unauthorized"
-    SIGNATURE = "signature"
 
 
 class ImageKind(enum.Enum):

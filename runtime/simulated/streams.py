@@ -13,7 +13,6 @@ from attrs import define, field
 
 if TYPE_CHECKING:
     from runtime.simulated.logs import ContainerLog
-    from runtime.simulated.tree import File
 
 PIPE_CAPACITY_BYTES = 65536
 DEVICE_CHUNK_BYTES = 4096
@@ -116,43 +115,6 @@ class Text(NullFile):
         part = self._data[self._position : self._position + limit]
         self._position += len(part)
         return part
-
-
-@define(eq=False)
-class RegularFile:
-    """A file of the container's tree, opened at a position."""
-
-    node: File
-    readable: bool = True
-    writable: bool = False
-    append: bool = False
-    position: int = 0
-
-    async def write(self, data: bytes) -> None:
-        """Write at the position, or at the end when opened to append."""
-        if not self.writable:
-            raise OSError(9, "Bad file descriptor")
-        if self.append:
-            self.position = len(self.node.data)
-        end = self.position + len(data)
-        if self.position > len(self.node.data):
-            self.node.resize(self.position)
-        self.node.write(self.position, data)
-        self.position = end
-
-    async def read(self, limit: int) -> bytes:
-        """Return the next part."""
-        if not self.readable:
-            raise OSError(9, "Bad file descriptor")
-        part = bytes(self.node.data[self.position : self.position + limit])
-        self.position += len(part)
-        return part
-
-    def retain(self) -> None:
-        """Count nothing: a closed file needs no care."""
-
-    def release(self) -> None:
-        """Count nothing."""
 
 
 @define(eq=False)

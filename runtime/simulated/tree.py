@@ -76,6 +76,43 @@ class Budget:
 
 
 @define(eq=False)
+class RegularFile:
+    """A file of the container's tree, opened at a position."""
+
+    node: File
+    readable: bool = True
+    writable: bool = False
+    append: bool = False
+    position: int = 0
+
+    async def write(self, data: bytes) -> None:
+        """Write at the position, or at the end when opened to append."""
+        if not self.writable:
+            raise OSError(9, "Bad file descriptor")
+        if self.append:
+            self.position = len(self.node.data)
+        end = self.position + len(data)
+        if self.position > len(self.node.data):
+            self.node.resize(self.position)
+        self.node.write(self.position, data)
+        self.position = end
+
+    async def read(self, limit: int) -> bytes:
+        """Return the next part."""
+        if not self.readable:
+            raise OSError(9, "Bad file descriptor")
+        part = bytes(self.node.data[self.position : self.position + limit])
+        self.position += len(part)
+        return part
+
+    def retain(self) -> None:
+        """Count nothing: a closed file needs no care."""
+
+    def release(self) -> None:
+        """Count nothing."""
+
+
+@define(eq=False)
 class Directory:
     """A directory; its children keep no order of their own, listings are sorted."""
 

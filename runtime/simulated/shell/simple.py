@@ -6,11 +6,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runtime.simulated.shell import launch
-from runtime.simulated.shell.builtins.special import SPECIAL
 from runtime.simulated.shell.expand import expand_text, expand_words
 from runtime.simulated.shell.faults import ShellFault
 from runtime.simulated.shell.quoting import show
 from runtime.simulated.shell.redirect import RedirectFault, keep, redirect, restore
+from runtime.simulated.shell.special import SPECIAL
 
 if TYPE_CHECKING:
     from runtime.simulated.shell.interpreter import Shell

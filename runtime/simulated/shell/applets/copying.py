@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from runtime.simulated import access
 from runtime.simulated.shell.applets.base import AppletError, UsageError, complain, options, tell
 from runtime.simulated.shell.applets.text import MEMORY_SPEED_BYTES
-from runtime.simulated.streams import RegularFile, ZeroFile
-from runtime.simulated.tree import File
+from runtime.simulated.streams import ZeroFile
+from runtime.simulated.tree import File, RegularFile
 
 if TYPE_CHECKING:
     from runtime.simulated.process import Process

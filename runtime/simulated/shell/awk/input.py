@@ -13,7 +13,7 @@ from runtime.simulated.shell.awk.values import seen
 
 if TYPE_CHECKING:
     from runtime.simulated.process import Process
-    from runtime.simulated.shell.awk.machine import Machine
+    from runtime.simulated.shell.awk.variables import Variables
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
@@ -29,19 +29,19 @@ class Input:
     _has_opened: bool = field(default=False, init=False)
     _rest: list[str] | None = field(default=None, init=False)
 
-    async def line(self, machine: Machine) -> str | None:
+    async def line(self, variables: Variables) -> str | None:
         """Return the next record without its end, None behind the last."""
         while True:
-            if self._lines is None and not await self._open(machine):
+            if self._lines is None and not await self._open(variables):
                 return None
-            found = await self._record(machine)
+            found = await self._record(variables)
             if found is not None:
                 return found
             self._lines = None
             self._rest = None
 
-    async def _record(self, machine: Machine) -> str | None:
-        separator = machine.string("RS")
+    async def _record(self, variables: Variables) -> str | None:
+        separator = variables.string("RS")
         if self._lines is None:
             return None
         if separator == "\n":
@@ -52,20 +52,20 @@ class Input:
             self._rest = re.split(r"\n\n+", data.strip("\n")) if not separator else data.split(separator)
         return self._rest.pop(0) if self._rest else None
 
-    async def _open(self, machine: Machine) -> bool:
+    async def _open(self, variables: Variables) -> bool:
         """Open the next file; without any, standard input once."""
         while self.waiting:
             word = self.waiting.pop(0)
             if match := _ASSIGNMENT.fullmatch(word):
-                machine.variables.put(match[1], seen(unescaped(match[2])))
+                variables.put(match[1], seen(unescaped(match[2])))
                 continue
             self._has_opened = True
             file = await open_input(self.process, "awk", word)
             if file is None:
                 self.status = 1
                 continue
-            machine.variables.put("FILENAME", word)
-            machine.variables.put("FNR", 0.0)
+            variables.put("FILENAME", word)
+            variables.put("FNR", 0.0)
             self._lines = Lines(self.process, file)
             return True
         if self._has_opened:

@@ -343,7 +343,7 @@ class Machine:
     async def _getline(self, node: Getline) -> Value:
         """Read one line more: 1, 0 at the end, -1 when it can't be read."""
         if not node.kind or node.source is None:
-            line = await self.input.line(self)
+            line = await self.input.line(self.variables)
         else:
             lines = await self.streams.lines(node.kind, text(await self.evaluate(node.source)))
             if lines is None:

@@ -98,7 +98,7 @@ def _status(left: Left, before: int) -> int:
 
 async def _records(machine: Machine) -> None:
     open_ranges: set[int] = set()
-    while (line := await machine.input.line(machine)) is not None:
+    while (line := await machine.input.line(machine.variables)) is not None:
         machine.record.set_line(line)
         machine.variables.count("NR")
         machine.variables.count("FNR")

@@ -14,10 +14,10 @@ from runtime.simulated.shell.applets.modes import new_mode
 from runtime.simulated.shell.arithmetic import ArithmeticFault, evaluate
 from runtime.simulated.shell.builtins.base import fault, letters, number_of
 from runtime.simulated.shell.builtins.flow import job_of, no_such_job
-from runtime.simulated.shell.builtins.special import SPECIAL
 from runtime.simulated.shell.launch import ProgramMissing
 from runtime.simulated.shell.options import LONG_OPTIONS, OPTION_LETTERS
 from runtime.simulated.shell.quoting import KEYWORDS, single_quoted
+from runtime.simulated.shell.special import SPECIAL
 from runtime.simulated.shell.variables import ReadonlyFault
 from runtime.simulated.tree import Directory
 

@@ -23,6 +23,7 @@ SPAM_REFILL_SECONDS = 300.0
 COMBINED_PREFIX = "(combined from similar events): "
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+Key = tuple[str, ...]
 _K = TypeVar("_K", bound="Hashable")
 _V = TypeVar("_V")
 
@@ -84,9 +85,9 @@ class _Bucket:
 class CorrelatorState:
     """What a correlator remembers; lost when the kubelet restarts."""
 
-    similar: Mapping[tuple[str, ...], _Similar] = field(factory=dict)
-    observed: Mapping[tuple[str, ...], _Observation] = field(factory=dict)
-    buckets: Mapping[tuple[str, ...], _Bucket] = field(factory=dict)
+    similar: Mapping[Key, _Similar] = field(factory=dict)
+    observed: Mapping[Key, _Observation] = field(factory=dict)
+    buckets: Mapping[Key, _Bucket] = field(factory=dict)
     created: int = 0
 
 
@@ -95,43 +96,18 @@ def correlate(state: CorrelatorState, event: Event, now: datetime) -> tuple[Corr
 
     Source: client-go v1.36 EventCorrelator.EventCorrelate.
     """
-    state, event, key = _aggregate(state, event, now)
-    state, emission = _observe(state, event, key, now)
-    state, allowed = _admit(state, event, now)
-    return state, emission if allowed else None
-
-
-def _aggregate(state: CorrelatorState, event: Event, now: datetime) -> tuple[CorrelatorState, Event, tuple[str, ...]]:
-    """Replace the event when it is one of many that differ in their message only.
-
-    Differs: of the ten messages the one just seen is forgotten again, where client-go forgets any of them.
-    Source: client-go v1.36 EventAggregator.EventAggregate.
-    """
-    group = (*event.object_key, event.type, event.reason)
-    record = state.similar.get(group)
-    if record is None or now - record.last_seen_at > MAX_SIMILAR_INTERVAL:
-        record = _Similar(frozenset(), now)
-    messages = record.messages | {event.message}
-    too_many = len(messages) >= MAX_SIMILAR_MESSAGES
-    kept = messages - {event.message} if too_many else messages
-    state = evolve(state, similar=_put(state.similar, group, _Similar(kept, now)))
-    if not too_many:
-        return state, event, (*group, event.field_path, event.message)
-    return state, evolve(event, message=COMBINED_PREFIX + event.message), group
-
-
-def _observe(
-    state: CorrelatorState, event: Event, key: tuple[str, ...], now: datetime
-) -> tuple[CorrelatorState, Emission]:
-    """Count the event. Source: client-go v1.36 eventLogger.eventObserve."""
+    similar, event, key = _aggregate(state.similar, event, now)
     last = state.observed.get(key)
-    if last is None:
-        observation = _Observation(_event_name(event, state.created, now), 1, now)
-    else:
-        observation = evolve(last, count=last.count + 1)
-    state = evolve(
-        state, observed=_put(state.observed, key, observation), created=state.created + (1 if last is None else 0)
+    observation = _observe(last, event, state.created, now)
+    buckets, allowed = _admit(state.buckets, event, now)
+    state = CorrelatorState(
+        similar=similar,
+        observed=_put(state.observed, key, observation),
+        buckets=buckets,
+        created=state.created + (1 if last is None else 0),
     )
+    if not allowed:
+        return state, None
     return state, Emission(
         event=event,
         event_name=observation.event_name,
@@ -142,18 +118,46 @@ def _observe(
     )
 
 
-def _admit(state: CorrelatorState, event: Event, now: datetime) -> tuple[CorrelatorState, bool]:
+def _aggregate(
+    similar: Mapping[Key, _Similar], event: Event, now: datetime
+) -> tuple[Mapping[Key, _Similar], Event, Key]:
+    """Replace the event when it is one of many that differ in their message only.
+
+    Differs: of the ten messages the one just seen is forgotten again, where client-go forgets any of them.
+    Source: client-go v1.36 EventAggregator.EventAggregate.
+    """
+    group = (*event.object_key, event.type, event.reason)
+    record = similar.get(group)
+    if record is None or now - record.last_seen_at > MAX_SIMILAR_INTERVAL:
+        record = _Similar(frozenset(), now)
+    messages = record.messages | {event.message}
+    too_many = len(messages) >= MAX_SIMILAR_MESSAGES
+    kept = messages - {event.message} if too_many else messages
+    similar = _put(similar, group, _Similar(kept, now))
+    if not too_many:
+        return similar, event, (*group, event.field_path, event.message)
+    return similar, evolve(event, message=COMBINED_PREFIX + event.message), group
+
+
+def _observe(last: _Observation | None, event: Event, created: int, now: datetime) -> _Observation:
+    """Count the event. Source: client-go v1.36 eventLogger.eventObserve."""
+    if last is None:
+        return _Observation(_event_name(event, created, now), 1, now)
+    return _Observation(last.event_name, last.count + 1, last.first_timestamp)
+
+
+def _admit(buckets: Mapping[Key, _Bucket], event: Event, now: datetime) -> tuple[Mapping[Key, _Bucket], bool]:
     """Take a token from the bucket of this source, object and type, if there is one.
 
     Source: client-go v1.36 EventSourceObjectSpamFilter.
     """
     key = (*event.object_key, event.type)
-    bucket = state.buckets.get(key, _Bucket(float(SPAM_BURST), now))
+    bucket = buckets.get(key, _Bucket(float(SPAM_BURST), now))
     refilled = bucket.tokens + (now - bucket.at).total_seconds() / SPAM_REFILL_SECONDS
     tokens = min(float(SPAM_BURST), refilled) - 1.0
     if tokens < 0.0:
-        return state, False
-    return evolve(state, buckets=_put(state.buckets, key, _Bucket(tokens, now))), True
+        return buckets, False
+    return _put(buckets, key, _Bucket(tokens, now)), True
 
 
 def _event_name(event: Event, serial: int, now: datetime) -> str:
@@ -168,7 +172,8 @@ def _event_name(event: Event, serial: int, now: datetime) -> str:
 
 def _put(entries: Mapping[_K, _V], key: _K, value: _V) -> dict[_K, _V]:
     """Return the entries with one set anew as the youngest, and the oldest left out when there are too many."""
-    updated = {other: entry for other, entry in entries.items() if other != key}
+    updated = dict(entries)
+    updated.pop(key, None)
     updated[key] = value
     if len(updated) > MAX_CACHE_ENTRIES:
         del updated[next(iter(updated))]

@@ -151,61 +151,60 @@ class _Converter:
         self, container: AnyContainer, instance: runtime_api.ContainerStatus, previous: ContainerStatus | None
     ) -> ContainerStatus:
         """Return the status that one instance makes (convertContainerStatus)."""
-        spec = container.resources or ResourceRequirements()
-        status = ContainerStatus(
+        spec, container_id = container.resources or ResourceRequirements(), f"{self.runtime_name}://{instance.id}"
+        is_running = instance.state is runtime_api.ContainerState.RUNNING
+        return ContainerStatus(
             name=container.name,
             image=instance.image_name,
             image_id=instance.image_ref,
-            container_id=f"{self.runtime_name}://{instance.id}",
-            restart_count=_restart_count(instance),
+            container_id=container_id,
+            restart_count=self._restart_count(instance, previous),
             resources=ResourceRequirements(requests=spec.requests, limits=spec.limits),
             allocated_resources=spec.requests,
             volume_mounts=self._volume_mounts(container, previous),
             stop_signal=instance.stop_signal if self.sync.features.enabled("ContainerStopSignals") else None,
+            state=self._state(instance, container_id, previous),
+            last_state=self._last_state(container_id, previous),
+            started=previous.started if previous is not None and is_running else None,
         )
-        if previous is not None:
-            status = self._with_history(status, previous)
-        return self._with_state(status, instance, previous)
 
-    def _with_history(self, status: ContainerStatus, previous: ContainerStatus) -> ContainerStatus:
-        """Carry over what a status keeps: a restart count that never falls, and how the run before ended (KEP-5532)."""
-        if not self.sync.features.enabled("RestartAllContainersOnContainerExits"):
-            return status
-        status = evolve(status, restart_count=max(status.restart_count, previous.restart_count))
-        if previous.container_id != status.container_id and previous.state.terminated is not None:
-            return evolve(status, last_state=ContainerState(terminated=previous.state.terminated))
-        if previous.last_state.terminated is not None:
-            return evolve(status, last_state=ContainerState(terminated=previous.last_state.terminated))
-        return status
+    def _restart_count(self, instance: runtime_api.ContainerStatus, previous: ContainerStatus | None) -> int:
+        """Return a restart count that never falls (KEP-5532)."""
+        count = _restart_count(instance)
+        if previous is None:
+            return count
+        match instance.state:
+            case runtime_api.ContainerState.RUNNING if previous.state.terminated and previous.restart_count >= count:
+                # Its instance is gone, so the new one began to count from 0: a run is known to lie before.
+                return previous.restart_count + 1
+            case runtime_api.ContainerState.UNKNOWN if previous.state.running is not None:
+                return previous.restart_count + 1
+        is_kept = self.sync.features.enabled("RestartAllContainersOnContainerExits")
+        return max(count, previous.restart_count) if is_kept else count
 
-    def _with_state(
-        self, status: ContainerStatus, instance: runtime_api.ContainerStatus, previous: ContainerStatus | None
-    ) -> ContainerStatus:
+    def _last_state(self, container_id: str, previous: ContainerStatus | None) -> ContainerState:
+        """Return how the run before ended, as far as the status has told already (KEP-5532)."""
+        if previous is None or not self.sync.features.enabled("RestartAllContainersOnContainerExits"):
+            return ContainerState()
+        is_another = previous.container_id != container_id and previous.state.terminated is not None
+        return ContainerState(terminated=(previous.state if is_another else previous.last_state).terminated)
+
+    def _state(
+        self, instance: runtime_api.ContainerStatus, container_id: str, previous: ContainerStatus | None
+    ) -> ContainerState:
         match instance.state:
             case runtime_api.ContainerState.RUNNING:
-                return self._running(status, instance, previous)
+                return ContainerState(running=ContainerStateRunning(started_at=instance.started_at))
             case runtime_api.ContainerState.EXITED:
-                return evolve(status, state=ContainerState(terminated=self._terminated(status, instance)))
+                return ContainerState(terminated=self._terminated(container_id, instance))
             case runtime_api.ContainerState.UNKNOWN if previous is not None and previous.state.running is not None:
-                return self._unknown(status, previous)
+                return ContainerState(terminated=self._unknown())
             case runtime_api.ContainerState.CREATED | runtime_api.ContainerState.UNKNOWN:
-                return evolve(status, state=ContainerState(waiting=ContainerStateWaiting()))
+                return ContainerState(waiting=ContainerStateWaiting())
             case _:
                 assert_never(instance.state)
 
-    def _running(
-        self, status: ContainerStatus, instance: runtime_api.ContainerStatus, previous: ContainerStatus | None
-    ) -> ContainerStatus:
-        status = evolve(status, state=ContainerState(running=ContainerStateRunning(started_at=instance.started_at)))
-        if previous is None:
-            return status
-        count = _restart_count(instance)
-        if previous.state.terminated is not None and previous.restart_count >= count:
-            # Its instance is gone, so the new one began to count from 0: a run is known to lie before.
-            status = evolve(status, restart_count=previous.restart_count + 1)
-        return evolve(status, started=previous.started)
-
-    def _terminated(self, status: ContainerStatus, instance: runtime_api.ContainerStatus) -> ContainerStateTerminated:
+    def _terminated(self, container_id: str, instance: runtime_api.ContainerStatus) -> ContainerStateTerminated:
         observed, spec = self.sync.observed, self.sync.pod.spec
         message = observed.termination_messages.get(instance.id, instance.message)
         containers = len(spec.init_containers) + len(spec.containers) + len(spec.ephemeral_containers)
@@ -215,13 +214,12 @@ class _Converter:
             message=limit_message(message, containers) or None,
             started_at=instance.started_at or _EPOCH,
             finished_at=instance.finished_at or _EPOCH,
-            container_id=status.container_id,
+            container_id=container_id,
         )
 
-    def _unknown(self, status: ContainerStatus, previous: ContainerStatus) -> ContainerStatus:
+    def _unknown(self) -> ContainerStateTerminated:
         reason = reasons.RESTARTING_ALL_CONTAINERS if self.is_restarting_all else reasons.CONTAINER_STATUS_UNKNOWN
-        ended = ContainerStateTerminated(reason=reason, message=reasons.NOT_LOCATED_WHEN_TERMINATED, exit_code=KILLED)
-        return evolve(status, state=ContainerState(terminated=ended), restart_count=previous.restart_count + 1)
+        return ContainerStateTerminated(reason=reason, message=reasons.NOT_LOCATED_WHEN_TERMINATED, exit_code=KILLED)
 
     def _with_start_failure(self, container: AnyContainer, status: ContainerStatus) -> ContainerStatus:
         """Show a container that should run as Waiting when its last start was refused or failed.

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from kubelet_emu.rules.observed import SyncInput
 
 
-def with_started_and_ready(sync: SyncInput, status: PodStatus) -> PodStatus:
-    """Return the status with `started` and `ready` of init and main containers filled in (UpdatePodStatus).
+def started_and_ready(
+    sync: SyncInput, status: PodStatus
+) -> tuple[tuple[ContainerStatus, ...], tuple[ContainerStatus, ...]]:
+    """Return the statuses of init and of main containers with `started` and `ready` filled in (UpdatePodStatus).
 
     Ephemeral containers have neither. An init container that is no sidecar is ready once it exited 0, and is not made
     unready here: it stays ready while all containers are reset.
@@ -32,20 +34,25 @@ def with_started_and_ready(sync: SyncInput, status: PodStatus) -> PodStatus:
         else _init(sync, spec[each.name], each)
         for each in status.init_container_statuses
     )
-    mains = tuple(_probed(sync, spec[each.name], each) for each in status.container_statuses)
-    return evolve(status, init_container_statuses=inits, container_statuses=mains)
+    return inits, tuple(_probed(sync, spec[each.name], each) for each in status.container_statuses)
 
 
 def _init(sync: SyncInput, container: Container, status: ContainerStatus) -> ContainerStatus:
     ended = status.state.terminated
     is_ready = ended is not None and ended.exit_code == 0
-    return evolve(status, started=_is_started(sync, container, status), ready=status.ready or is_ready)
+    return _with(status, started=_is_started(sync, container, status), ready=status.ready or is_ready)
 
 
 def _probed(sync: SyncInput, container: Container, status: ContainerStatus) -> ContainerStatus:
     started = _is_started(sync, container, status)
     is_success = sync.probes.readiness.get(_container_id(sync, container)) is ProbeResult.SUCCESS
-    return evolve(status, started=started, ready=started and (is_success or container.readiness_probe is None))
+    return _with(status, started=started, ready=started and (is_success or container.readiness_probe is None))
+
+
+def _with(status: ContainerStatus, *, started: bool, ready: bool) -> ContainerStatus:
+    if (status.started, status.ready) == (started, ready):
+        return status
+    return evolve(status, started=started, ready=ready)
 
 
 def _is_started(sync: SyncInput, container: Container, status: ContainerStatus) -> bool:

@@ -43,14 +43,16 @@ def is_status_equal(old: PodStatus, new: PodStatus) -> bool:
     Transition and probe times don't count, nor conditions of others.
     """
     before = {condition.type: _without_times(condition) for condition in old.conditions}
-    ours = [c for c in new.conditions if c.type in {*OWNED_BY_KUBELET, reasons.DISRUPTION_TARGET}]
-    if any(before.get(condition.type) != _without_times(condition) for condition in ours):
-        return False
-    return evolve(old, conditions=()) == evolve(new, conditions=())
+    for condition in new.conditions:
+        is_ours = condition.type in OWNED_BY_KUBELET or condition.type == reasons.DISRUPTION_TARGET
+        if is_ours and before.get(condition.type) != _without_times(condition):
+            return False
+    return old == evolve(new, conditions=old.conditions)
 
 
-def _without_times(condition: PodCondition) -> PodCondition:
-    return evolve(condition, last_transition_time=None, last_probe_time=None)
+def _without_times(condition: PodCondition) -> tuple[object, ...]:
+    """Return what counts of a condition."""
+    return (condition.type, condition.status, condition.reason, condition.message, condition.observed_generation)
 
 
 def normalize_status(status: PodStatus) -> PodStatus:
@@ -58,36 +60,53 @@ def normalize_status(status: PodStatus) -> PodStatus:
     return evolve(
         status,
         start_time=_whole(status.start_time),
-        conditions=tuple(
-            evolve(c, last_transition_time=_whole(c.last_transition_time), last_probe_time=_whole(c.last_probe_time))
-            for c in status.conditions
-        ),
+        conditions=tuple(map(_normalize_condition, status.conditions)),
         container_statuses=tuple(map(_normalize_container, status.container_statuses)),
         init_container_statuses=tuple(map(_normalize_container, status.init_container_statuses)),
         ephemeral_container_statuses=tuple(map(_normalize_container, status.ephemeral_container_statuses)),
     )
 
 
+def _normalize_condition(condition: PodCondition) -> PodCondition:
+    transition, probe = _whole(condition.last_transition_time), _whole(condition.last_probe_time)
+    if transition is condition.last_transition_time and probe is condition.last_probe_time:
+        return condition
+    return evolve(condition, last_transition_time=transition, last_probe_time=probe)
+
+
 def _normalize_container(status: ContainerStatus) -> ContainerStatus:
-    return evolve(status, state=_normalize_state(status.state), last_state=_normalize_state(status.last_state))
+    state, last_state = _normalize_state(status.state), _normalize_state(status.last_state)
+    if state is status.state and last_state is status.last_state:
+        return status
+    return evolve(status, state=state, last_state=last_state)
 
 
 def _normalize_state(state: ContainerState) -> ContainerState:
-    return evolve(state, running=_normalize_running(state.running), terminated=_normalize_ended(state.terminated))
+    """Return the state with whole seconds, the same object where it has them."""
+    running, ended = _normalize_running(state.running), _normalize_ended(state.terminated)
+    if running is state.running and ended is state.terminated:
+        return state
+    return evolve(state, running=running, terminated=ended)
 
 
 def _normalize_running(running: ContainerStateRunning | None) -> ContainerStateRunning | None:
-    return evolve(running, started_at=_whole(running.started_at)) if running is not None else None
+    if running is None or _whole(running.started_at) is running.started_at:
+        return running
+    return evolve(running, started_at=_whole(running.started_at))
 
 
 def _normalize_ended(ended: ContainerStateTerminated | None) -> ContainerStateTerminated | None:
     if ended is None:
         return None
-    return evolve(ended, started_at=_whole(ended.started_at), finished_at=_whole(ended.finished_at))
+    started_at, finished_at = _whole(ended.started_at), _whole(ended.finished_at)
+    if started_at is ended.started_at and finished_at is ended.finished_at:
+        return ended
+    return evolve(ended, started_at=started_at, finished_at=finished_at)
 
 
 def _whole(moment: datetime | None) -> datetime | None:
-    return moment.replace(microsecond=0) if moment is not None else None
+    """Return a time in whole seconds, the same object where it is."""
+    return moment if moment is None or moment.microsecond == 0 else moment.replace(microsecond=0)
 
 
 def merge_for_api(

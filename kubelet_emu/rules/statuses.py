@@ -36,7 +36,7 @@ from kubelet_emu.rules.phase import (
 from kubelet_emu.rules.pod_end import terminate_pod_status
 from kubelet_emu.rules.pod_resource_status import pod_allocated_resources, pod_resources
 from kubelet_emu.rules.qos import compute_pod_qos
-from kubelet_emu.rules.readiness import with_started_and_ready
+from kubelet_emu.rules.readiness import started_and_ready
 from kubelet_emu.rules.status_changes import (
     set_container_readiness,
     set_container_startup,
@@ -85,11 +85,20 @@ def generate_api_pod_status(
     `override` is written over the result when a kill begins; `runtime_name` begins container ids.
     """
     status = _with_phase(sync, _converted(sync, runtime_name), pod_is_terminal=pod_is_terminal)
-    status = with_started_and_ready(sync, status)
-    conditions = generate_conditions(sync, _init_and_main(status), status.phase)
+    inits, mains = started_and_ready(sync, status)
     observation = _observation(sync)
-    conditions = complete_conditions(conditions, sync.previous_status.conditions, observation)
-    status = _with_addresses(sync, evolve(status, conditions=conditions), host_ips)
+    conditions = generate_conditions(sync, (*inits, *mains), status.phase)
+    pod_ips = _host_network_ips(sync, host_ips) if sync.pod.spec.host_network else _pod_ips(sync, host_ips)
+    status = evolve(
+        status,
+        init_container_statuses=inits,
+        container_statuses=mains,
+        conditions=complete_conditions(conditions, sync.previous_status.conditions, observation),
+        host_ip=host_ips[0] if host_ips else None,
+        host_ips=tuple(HostIP(ip=ip) for ip in host_ips),
+        pod_ip=pod_ips[0] if pod_ips else None,
+        pod_ips=tuple(PodIP(ip=ip) for ip in pod_ips),
+    )
     if override is not None:
         status = _overridden(sync, status, override, observation)
     return status
@@ -160,17 +169,6 @@ def _observed_generation(sync: SyncInput) -> int | None:
     if not previous and not sync.features.enabled("PodObservedGenerationTracking"):
         return None
     return max(previous, sync.pod.metadata.generation or 0) or None
-
-
-def _with_addresses(sync: SyncInput, status: PodStatus, host_ips: tuple[str, ...]) -> PodStatus:
-    pod_ips = _host_network_ips(sync, host_ips) if sync.pod.spec.host_network else _pod_ips(sync, host_ips)
-    return evolve(
-        status,
-        host_ip=host_ips[0] if host_ips else None,
-        host_ips=tuple(HostIP(ip=ip) for ip in host_ips),
-        pod_ip=pod_ips[0] if pod_ips else None,
-        pod_ips=tuple(PodIP(ip=ip) for ip in pod_ips),
-    )
 
 
 def _host_network_ips(sync: SyncInput, host_ips: tuple[str, ...]) -> tuple[str, ...]:

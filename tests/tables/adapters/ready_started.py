@@ -20,7 +20,7 @@ from kubelet_emu.api.v1_status import (
 from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.rules.observed import ProbeResult, ProbeResults, SyncInput
 from kubelet_emu.rules.probes import needs_readiness_run
-from kubelet_emu.rules.readiness import with_started_and_ready
+from kubelet_emu.rules.readiness import started_and_ready
 from runtime.api import ContainerState as RuntimeState
 
 if TYPE_CHECKING:
@@ -67,13 +67,13 @@ def check(row: Fields, shared: Mapping[str, Any]) -> None:
     )
     before = ContainerStatus(name="c", container_id=f"stub://{instance.id}", state=_state(given.take("state")))
     is_main = kind == "main"
-    status = with_started_and_ready(
+    inits, mains = started_and_ready(
         sync,
         PodStatus(
             container_statuses=(before,) if is_main else (), init_container_statuses=() if is_main else (before,)
         ),
     )
-    (shown,) = (*status.container_statuses, *status.init_container_statuses)
+    (shown,) = (*mains, *inits)
     stored = readiness if isinstance(readiness, ProbeResult) else None
     row.part("out").check(
         {

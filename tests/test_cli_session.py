@@ -152,7 +152,7 @@ async def test_a_run_ends_when_its_pods_have_ended(autojump_clock: MockClock) ->
     bench = Bench.make({"life": 7.0})
     assert await bench.run() is Why.FINISHED
     assert bench.node.calls == ["create @0", "settled", "remove @7"]
-    assert bench.seen[-1] == EndRecord(at=EPOCH, why="everything has ended")
+    assert bench.seen[-1] == EndRecord(why="everything has ended")
     assert bench.reasons() == []
 
 

@@ -173,7 +173,7 @@ class Session:
         self._scope.cancel()
 
     def _have_ended(self) -> bool:
-        return all(pod.is_terminal for pod in self.facts.pods.values())
+        return self.facts.all_pods_ended
 
     def _are_gone(self) -> bool:
         """Tell whether the pods are gone from the API and from the runtime: a delete with grace 0 doesn't wait."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import typing
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -28,15 +28,11 @@ _RECORD_OF_KIND: Mapping[str, type[Record]] = {cls.kind: cls for cls in typing.g
 
 @attrs.frozen(kw_only=True)
 class Entry:
-    """One emitted record: `n` counts the records of its object from 1."""
+    """One emitted record: `n` counts the records of its object from 1, `at` is when it happened."""
 
     n: int
     record: Record
-
-    @property
-    def at(self) -> datetime:
-        """Return when it happened; every emitted record has a time."""
-        return cast("datetime", self.record.at)
+    at: datetime = attrs.field(default=attrs.Factory(lambda self: self.record.at, takes_self=True))
 
 
 def ref_of(record: Record) -> ObjectRef | None:

@@ -162,6 +162,12 @@ class Facts:
     pods: dict[str, PodFacts] = field(factory=dict)
     jobs: dict[str, JobFacts] = field(factory=dict)
     warnings: list[EventRecord] = field(factory=list)
+    _open_pods: set[str] = field(factory=set, init=False)
+
+    @property
+    def all_pods_ended(self) -> bool:
+        """Tell whether nothing more will happen to any pod; asked for after each record, so it is no search."""
+        return not self._open_pods
 
     def feed(self, entry: Entry) -> None:
         """Take one entry."""
@@ -169,7 +175,9 @@ class Facts:
             case ManifestRecord():
                 self._accepted(record, entry.at)
             case StatusRecord():
-                _see_status(self._pod(record.ref, entry.at), record, entry.at)
+                pod = self._pod(record.ref, entry.at)
+                _see_status(pod, record, entry.at)
+                self._close(pod)
             case RunRecord():
                 _see_run(self._run(record, entry.at), record, entry.at)
             case StopRecord():
@@ -190,7 +198,12 @@ class Facts:
     def _pod(self, ref: ObjectRef, at: datetime) -> PodFacts:
         if ref.uid not in self.pods:
             self.pods[ref.uid] = PodFacts(ref=ref, created_at=at)
+            self._open_pods.add(ref.uid)
         return self.pods[ref.uid]
+
+    def _close(self, pod: PodFacts) -> None:
+        if pod.is_terminal:
+            self._open_pods.discard(pod.ref.uid)
 
     def _run(self, record: RunRecord | StopRecord | ProbeRecord | EffectRecord | LogRecord, at: datetime) -> RunFacts:
         if record.container in {"POD", ""}:
@@ -210,7 +223,9 @@ class Facts:
 
     def _gone(self, ref: ObjectRef, at: datetime) -> None:
         if ref.kind == "Pod":
-            self._pod(ref, at).is_deleted = True
+            pod = self._pod(ref, at)
+            pod.is_deleted = True
+            self._close(pod)
         elif ref.uid in self.jobs:
             self.jobs[ref.uid].is_deleted = True
 

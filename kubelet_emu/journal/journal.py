@@ -17,7 +17,7 @@ from kubelet_emu.journal.records import HeaderRecord, ManifestRecord
 from kubelet_emu.journal.redact import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, MutableMapping
+    from collections.abc import Callable, MutableMapping
     from datetime import datetime
 
     from kubelet_emu.journal.outlet import Writable
@@ -61,38 +61,33 @@ class Journal:
 
     def __attrs_post_init__(self) -> None:
         """Build the pipeline."""
-        self._log = cast(
-            "_Logger",
-            structlog.wrap_logger(
-                _Fanout(self.sinks),
-                processors=[self._stamp, self._redact, self._number],
-                wrapper_class=structlog.BoundLogger,
-                context_class=dict,
-            ),
+        pipeline = structlog.wrap_logger(
+            _Fanout(self.sinks),
+            processors=[self._redact, self._stamp],
+            wrapper_class=structlog.BoundLogger,
+            context_class=dict,
         )
+        self._log = cast("_Logger", pipeline.bind())
 
     def emit(self, record: Record) -> None:
         """Record a fact, once."""
         self._log.info(record.kind, record=record)
 
-    def _stamp(self, _logger: object, _method: str, event: MutableMapping[str, object]) -> Mapping[str, object]:
-        record = cast("Record", event["record"])
-        return event if record.at is not None else {**event, "record": attrs.evolve(record, at=self.now())}
-
-    def _redact(self, _logger: object, _method: str, event: MutableMapping[str, object]) -> Mapping[str, object]:
+    def _redact(self, _logger: object, _method: str, event: MutableMapping[str, object]) -> MutableMapping[str, object]:
         record = event["record"]
         if isinstance(record, ManifestRecord):
-            return {**event, "record": attrs.evolve(record, manifest=self.redactor.redact(record.manifest))}
+            event["record"] = attrs.evolve(record, manifest=self.redactor.redact(record.manifest))
         return event
 
-    def _number(
+    def _stamp(
         self, _logger: object, _method: str, event: MutableMapping[str, object]
     ) -> tuple[tuple[Entry], dict[str, object]]:
+        """Give a record its time and its number."""
         record = cast("Record", event["record"])
         ref = ref_of(record)
         uid = "" if ref is None else ref.uid
         n = self._numbers[uid] = self._numbers.get(uid, 0) + 1
-        return (Entry(n=n, record=record),), {}
+        return (Entry(n=n, record=record, at=self.now() if record.at is None else record.at),), {}
 
 
 @attrs.define(eq=False)

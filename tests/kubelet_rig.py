@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -138,7 +139,7 @@ class Rig:
     @property
     def records(self) -> list[Record]:
         """Return all records in the order they were emitted."""
-        return [entry.record for entry in self.entries]
+        return [evolve(entry.record, at=entry.at) for entry in self.entries]
 
     def create(self, obj: APIObject) -> APIObject:
         """Create an object as a user does."""
@@ -333,9 +334,6 @@ async def a_node(  # noqa: PLR0913 - a node has many knobs, all with defaults
         if on_record is not None:
             on_record(record)
 
-    async def turn(key: str) -> None:
-        await timebase.turn(Lane.PROGRAM, key)
-
     def program(config: ContainerConfig) -> ScriptedProgram | None:
         known, meta = programs or {}, config.metadata
         name = f"{config.labels['io.kubernetes.pod.name']}/{meta.name}"
@@ -346,7 +344,9 @@ async def a_node(  # noqa: PLR0913 - a node has many knobs, all with defaults
         log.append({"level": method, **event})
         raise structlog.DropEvent
 
-    async with SimulatedRuntime(timebase.now, seed=seed, turn=turn, programs=program, **options) as runtime:
+    async with SimulatedRuntime(
+        timebase.now, seed=seed, turn=partial(timebase.turn, Lane.PROGRAM), programs=program, **options
+    ) as runtime:
         cluster = Cluster(
             runtime=wrap(runtime) if wrap else cast("Runtime", runtime),
             timebase=timebase,

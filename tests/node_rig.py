@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -82,9 +83,7 @@ async def _on_a_node(pod: Pod, act: Callable[[Cluster], Awaitable[None]], runs: 
     def program(config: ContainerConfig) -> ScriptedProgram:
         return ScriptedProgram((runs.get(config.metadata.name, OBEDIENT),))
 
-    async with SimulatedRuntime(
-        timebase.now, programs=program, turn=lambda key: timebase.turn(Lane.PROGRAM, key)
-    ) as runtime:
+    async with SimulatedRuntime(timebase.now, programs=program, turn=partial(timebase.turn, Lane.PROGRAM)) as runtime:
         cluster = Cluster(
             runtime=runtime,
             timebase=timebase,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -84,7 +85,7 @@ class Bench:
 
     @asynccontextmanager
     async def open(self, timebase: Timebase) -> AsyncIterator[ClusterEmulator]:
-        async with SimulatedRuntime(timebase.now, turn=lambda key: timebase.turn(Lane.PROGRAM, key)) as runtime:
+        async with SimulatedRuntime(timebase.now, turn=partial(timebase.turn, Lane.PROGRAM)) as runtime:
             cluster = Cluster(
                 runtime=runtime,
                 timebase=timebase,

@@ -30,8 +30,10 @@ from trio.testing import MockClock
 from kubelet_emu.api.meta import ObjectMeta
 from kubelet_emu.api.v1 import ConfigMap, VolumeMount
 from kubelet_emu.api.v1_volumes import ConfigMapVolumeSource, Volume
+from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
+from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timing import FAST, KUBELET, Timing
-from runtime.simulated import Latencies, Line
+from runtime.simulated import TYPICAL, Latencies, Line, SimulatedImage
 
 if TYPE_CHECKING:
     from kubelet_rig import Rig
@@ -110,3 +112,24 @@ def test_colliding_pods_have_one_journal_under_fifty_schedules(timing: Timing) -
     expected = journal(timing, Latencies(), 6)
     for _ in range(49):
         assert journal(timing, Latencies(), 6) == expected
+
+
+async def live_unknown(rigs: list[Rig], count: int) -> None:
+    """Have pods of images that aren't known, all pulled beside each other, start at one instant."""
+    images = {"registry.example/*": SimulatedImage(bytes_per_second=1e6)}
+    settings = KubeletSettings(configuration=KubeletConfiguration(serialize_image_pulls=False))
+    async with a_node({"main": ()}, images=images, settings=settings, latencies=TYPICAL) as node:
+        rigs.append(node)
+        for n in range(count):
+            main = container("main", image=f"registry.example/app:{n}", readiness_probe=probe())
+            node.create(a_pod(main, name=f"p{n:02d}"))
+        await node.until(20)
+
+
+def test_pulls_and_first_lines_of_one_instant_have_one_order() -> None:
+    journals = set()
+    for _ in range(8):
+        rigs: list[Rig] = []
+        trio.run(live_unknown, rigs, 8, clock=MockClock(autojump_threshold=0))
+        journals.add(tuple(rigs[0].lines()))
+    assert len(journals) == 1

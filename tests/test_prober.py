@@ -28,7 +28,7 @@ from kubelet_emu.journal.records import EventRecord, ProbeRecord
 from kubelet_emu.kubelet.prober import ProbeManager, ProbeResultsStore
 from kubelet_emu.kubelet.recorder import Recorder
 from kubelet_emu.kubelet.timebase import Timebase
-from kubelet_emu.rules.observed import ProbeKind, ProbeResult
+from kubelet_emu.rules.observed import ProbeKind, ProbeResult, ProbeResults
 from runtime.api import ContainerID, ExecResult, ExecStartError, ExecTimeoutError
 
 if TYPE_CHECKING:
@@ -123,6 +123,9 @@ class _Node:
 
     def events(self) -> list[str]:
         return [record.message for record in self.records if isinstance(record, EventRecord)]
+
+    def results(self) -> ProbeResults:
+        return self.manager.results((C1, ContainerID("c2")))
 
     def result(self, kind: ProbeKind, container_id: ContainerID = C1) -> ProbeResult | None:
         return self.manager.store.get(kind, container_id)
@@ -245,7 +248,7 @@ async def test_startup_is_decided_once(autojump_clock: MockClock, node: _Node) -
     await trio.sleep(60)
     assert node.attempts() == [0, 10, 20]
     assert node.woken == [(0, STARTUP), (20, STARTUP)]
-    assert node.manager.results().startup == {C1: SUCCESS}
+    assert node.results().startup == {C1: SUCCESS}
 
 
 async def test_a_new_container_starts_anew(autojump_clock: MockClock, node: _Node) -> None:
@@ -255,7 +258,7 @@ async def test_a_new_container_starts_anew(autojump_clock: MockClock, node: _Nod
     node.runtime.on_exec = exits_with(1)
     node.runs(container_id="c2")
     await trio.sleep(10)
-    assert node.manager.results().readiness == {ContainerID("c2"): FAILURE}
+    assert node.results().readiness == {ContainerID("c2"): FAILURE}
     assert [kind for _, kind in node.woken] == [READINESS, READINESS, READINESS]
 
 
@@ -383,7 +386,7 @@ async def test_termination_ends_liveness_and_startup_of_regular_containers(
     await trio.sleep(5)
     node.manager.stop_liveness_and_startup("u")
     await trio.sleep(10)
-    results = node.manager.results()
+    results = node.results()
     assert (results.liveness, results.readiness, results.startup) == ({}, {C1: SUCCESS}, {})
     assert node.attempts() == [0, 0, 10]
 
@@ -412,7 +415,7 @@ async def test_a_removed_pod_leaves_nothing(autojump_clock: MockClock, node: _No
     node.manager.add_pod(pod)
     await trio.sleep(5)
     node.manager.remove_pod("u")
-    results = node.manager.results()
+    results = node.results()
     await trio.sleep(60)
     assert (results.liveness, results.readiness, results.startup) == ({}, {}, {})
     assert node.attempts() == [0, 0]
@@ -449,7 +452,7 @@ async def test_a_container_that_is_over_ends_its_worker_for_good(autojump_clock:
     woken = len(node.woken)
     node.manager.add_pod(pod)
     await trio.sleep(30)
-    assert (len(node.woken), node.manager.results().readiness) == (woken, {})
+    assert (len(node.woken), node.results().readiness) == (woken, {})
 
 
 async def test_a_container_that_comes_back_gets_a_new_worker(autojump_clock: MockClock, node: _Node) -> None:
@@ -460,7 +463,7 @@ async def test_a_container_that_comes_back_gets_a_new_worker(autojump_clock: Moc
     node.runs(container_id="c2")
     node.manager.add_pod(pod)
     await trio.sleep(1)
-    assert node.manager.results().readiness == {ContainerID("c2"): SUCCESS}
+    assert node.results().readiness == {ContainerID("c2"): SUCCESS}
 
 
 async def test_a_worker_is_made_once(autojump_clock: MockClock, node: _Node) -> None:
@@ -511,10 +514,10 @@ async def test_a_container_older_than_the_kubelet_keeps_its_state(autojump_clock
     node.runs(sidecar=True)
     pod = a_pod(sidecar=True, **ALL)
     adopt(node, pod)
-    assert node.manager.results().startup == {C1: SUCCESS}
+    assert node.results().startup == {C1: SUCCESS}
     node.manager.add_pod(pod)
     await trio.sleep(5)
-    results = node.manager.results()
+    results = node.results()
     assert (results.liveness, results.readiness, results.startup) == ({C1: SUCCESS}, {}, {C1: SUCCESS})
     await trio.sleep(20)
     assert node.result(READINESS) is FAILURE
@@ -524,7 +527,7 @@ async def test_one_that_is_not_started_begins_anew(autojump_clock: MockClock, no
     node.runs(started=False)
     pod = a_pod(**ALL)
     adopt(node, pod)
-    assert node.manager.results().startup == {}
+    assert node.results().startup == {}
 
 
 @pytest.mark.parametrize("gate", [True, False])

@@ -20,6 +20,7 @@ from kubelet_emu.api.v1_scheduling import (
 from kubelet_emu.api.v1_security import PodSecurityContext, Sysctl
 from kubelet_emu.rules.admission import ForeignAnswers, NodeFacts, Rejection, admit
 from kubelet_emu.rules.node_fit import Taint, tolerates
+from kubelet_emu.rules.node_usage import NodeUsage, usage_of
 from kubelet_emu.rules.preemption import pods_to_preempt
 from kubelet_emu.rules.qos import compute_pod_qos
 
@@ -38,7 +39,7 @@ def asking(cpu: str = "", *, name: str = "a", **others: str) -> Any:  # noqa: AN
 
 
 def refused(pod: Any, node: NodeFacts = NODE, active: tuple[Any, ...] = (), **foreign: Any) -> tuple[str, str] | None:  # noqa: ANN401
-    rejection = admit(pod, node, active, gates(), ForeignAnswers(**foreign))
+    rejection = admit(pod, node, usage_of(active), gates(), ForeignAnswers(**foreign))
     return None if rejection is None else (rejection.reason, rejection.message)
 
 
@@ -167,13 +168,13 @@ def test_resources(why: str, pod: Any, active: tuple[Any, ...], expected: tuple[
 
 def test_a_critical_pod_may_have_others_preempted_when_only_resources_are_missing() -> None:
     pod, active = a_pod(asking("2"), priority=CRITICAL), (a_pod(asking("1")),)
-    rejection = admit(pod, NODE, active, gates())
+    rejection = admit(pod, NODE, usage_of(active), gates())
     assert rejection is not None
     assert [(each.resource, each.requested, each.used) for each in rejection.insufficient] == [("cpu", 2000, 1000)]
-    elsewhere = admit(evolve(pod, spec=evolve(pod.spec, node_name="node2")), NODE, active, gates())
+    elsewhere = admit(evolve(pod, spec=evolve(pod.spec, node_name="node2")), NODE, usage_of(active), gates())
     assert elsewhere is not None
     assert elsewhere.insufficient == ()
-    ordinary = admit(a_pod(asking("2")), NODE, active, gates())
+    ordinary = admit(a_pod(asking("2")), NODE, usage_of(active), gates())
     assert ordinary is not None
     assert ordinary.insufficient == ()
 
@@ -374,11 +375,11 @@ def test_the_first_refusal_in_the_kubelets_order_wins(first: int) -> None:
 
 def test_pod_level_resources_and_declared_features_depend_on_their_gates() -> None:
     pod = a_pod(resources=requesting({"cpu": "1"}))
-    rejection = admit(pod, NODE, (), gates(PodLevelResources=False))
+    rejection = admit(pod, NODE, NodeUsage(), gates(PodLevelResources=False))
     assert rejection is not None
     assert rejection.reason == "PodLevelResourcesNotSupported"
     foreign = ForeignAnswers(missing_features=("F",))
-    assert admit(a_pod(), NODE, (), gates(NodeDeclaredFeatures=False), foreign) is None
+    assert admit(a_pod(), NODE, NodeUsage(), gates(NodeDeclaredFeatures=False), foreign) is None
 
 
 # --- quality of service
@@ -429,7 +430,7 @@ GUARANTEED = requesting({"cpu": "1", "memory": "1Mi"}, {"cpu": "1", "memory": "1
 def victims(wanted: str, *active: Any, allocatable: dict[str, str] | None = None, **spec: Any) -> list[str] | None:  # noqa: ANN401
     node = evolve(NODE, allocatable=allocatable or {"cpu": "3", "pods": "110"})
     pod = a_pod(asking(wanted), **({"priority": CRITICAL} | spec))
-    rejection = admit(pod, node, active, gates())
+    rejection = admit(pod, node, usage_of(active), gates())
     assert rejection is not None
     chosen = pods_to_preempt(pod, active, rejection.insufficient, gates())
     return None if chosen is None else [each.metadata.name or "" for each in chosen]

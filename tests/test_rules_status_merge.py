@@ -140,6 +140,18 @@ def test_times_are_cut_to_whole_seconds() -> None:
     )
 
 
+def test_what_has_whole_seconds_is_not_copied() -> None:
+    end = ContainerState(terminated=ContainerStateTerminated(started_at=NOW, finished_at=NOW))
+    new = PodStatus(
+        conditions=(a_condition("Ready", last_transition_time=NOW),),
+        container_statuses=(of("m", RUNNING), of("n", end)),
+    )
+    result = merged(PodStatus(), new)
+    assert result.conditions[0] is new.conditions[0]
+    pairs = zip(new.container_statuses, result.container_statuses, strict=True)
+    assert all(kept is status for kept, status in pairs)
+
+
 # --- illegal steps
 
 RULE = ContainerRestartRule(action="Restart", exit_codes=ContainerRestartRuleOnExitCodes(operator="In", values=(42,)))

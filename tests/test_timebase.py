@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+import pytest
 import trio
 import trio.testing
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from random import Random
 
     from trio.testing import MockClock
+
+    from kubelet_emu.kubelet.timebase import Appointment
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -126,6 +129,59 @@ async def test_a_turn_that_was_given_up_holds_nobody_up(autojump_clock: MockCloc
         nursery.start_soon(timebase.referee)
         await timebase.turn(Lane.WORKER, "b")
         nursery.cancel_scope.cancel()
+
+
+async def test_who_waits_for_a_time_comes_in_turn_at_that_time(autojump_clock: MockClock) -> None:
+    timebase, order = Timebase(epoch=EPOCH, is_virtual=True), list[tuple[str, float]]()
+
+    async def actor(name: str, lane: Lane, at: float) -> None:
+        await timebase.turn(lane, name, at)
+        order.append((name, trio.current_time()))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(timebase.referee)
+        async with trio.open_nursery() as actors:
+            for actor_of in (("late", Lane.PROGRAM, 7), ("second", Lane.WORKER, 5), ("first", Lane.PROGRAM, 5)):
+                actors.start_soon(actor, *actor_of)
+            with trio.move_on_at(3):
+                await timebase.turn(Lane.PROGRAM, "gave up", 4)
+            actors.start_soon(actor, "in between", Lane.WORKER, 4)
+        nursery.cancel_scope.cancel()
+    assert order == [("in between", 4), ("first", 5), ("second", 5), ("late", 7)]
+
+
+@pytest.mark.parametrize("is_virtual", [True, False])
+async def test_an_appointment_that_is_hastened_is_kept_early(autojump_clock: MockClock, *, is_virtual: bool) -> None:
+    timebase = Timebase(epoch=EPOCH, is_virtual=is_virtual)
+    appointment = timebase.appointment(Lane.PROBE, "a")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(timebase.referee)
+        assert not await appointment.keep(5)
+        with trio.move_on_at(6):
+            nursery.start_soon(hasten_at, 8, appointment)
+            await appointment.keep(20)
+        assert await appointment.keep(20)
+        assert trio.current_time() == 8
+        appointment.hasten()
+        appointment.hasten()
+        assert await appointment.keep(30)
+        assert trio.current_time() == 8
+        assert not await appointment.keep(9)
+        nursery.cancel_scope.cancel()
+
+
+async def hasten_at(at: float, appointment: Appointment) -> None:
+    """Hasten an appointment at a time."""
+    await trio.sleep_until(at)
+    appointment.hasten()
+
+
+async def test_a_real_clock_has_no_turns_but_times(autojump_clock: MockClock) -> None:
+    timebase = Timebase(epoch=EPOCH)
+    await timebase.turn(Lane.WORKER, "a")
+    assert trio.current_time() == 0
+    await timebase.turn(Lane.WORKER, "a", 4)
+    assert trio.current_time() == 4
 
 
 class Half:

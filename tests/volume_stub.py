@@ -53,9 +53,9 @@ class StubVolumes:
         self.removed.append(handle)
         del self.configs[handle], self.trees[handle]
 
-    async def list_volumes(self) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
+    async def list_volumes(self, pod_uid: str | None = None) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
         await self._enter()
-        return tuple(self.configs.items())
+        return tuple(each for each in self.configs.items() if pod_uid in {None, each[1].pod_uid})
 
     def read(self, handle: str, path: str) -> bytes:
         """Return a file's content, links followed; empty when there is none."""

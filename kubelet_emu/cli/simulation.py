@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import trio
@@ -48,14 +49,11 @@ async def open_simulated(running: Running) -> AsyncIterator[ClusterEmulator]:
     timebase, plan = running.timebase, running.plan
     simulation, runnables = plan.inputs.simulation, plan.inputs.runnables
 
-    async def turn(key: str) -> None:
-        await timebase.turn(Lane.PROGRAM, key)
-
     programs = Programs(simulation=simulation, emit=running.emit, exit_code_on_term=plan.options.sim_on_term)
     runtime = SimulatedRuntime(
         timebase.now,
         seed=plan.seed,
-        turn=turn,
+        turn=partial(timebase.turn, Lane.PROGRAM),
         images=make_images(simulation, runnables),
         default_image=DEFAULT_IMAGE,
         latencies=TYPICAL,

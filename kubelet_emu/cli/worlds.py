@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
@@ -75,16 +76,13 @@ def run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:
 async def _run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:
     timebase = Timebase(epoch=world.epoch, is_virtual=True)
 
-    async def turn(key: str) -> None:
-        await timebase.turn(Lane.PROGRAM, key)
-
     needs = read_needs(scenario)
     simulation = _simulation_of(scenario)
     programs = Programs(simulation=simulation)
     runtime = SimulatedRuntime(
         timebase.now,
         seed=world.seed,
-        turn=turn,
+        turn=partial(timebase.turn, Lane.PROGRAM),
         images={**images_by_name(simulation), **simulated_images(scenario)},
         latencies=TYPICAL,
         faults=make_faults(simulation, ()),

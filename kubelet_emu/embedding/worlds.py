@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import trio
@@ -51,16 +52,11 @@ async def _simulated(options: NodeOptions) -> AsyncIterator[World]:
     from kubelet_emu.simulator.programs import Programs  # noqa: PLC0415
     from runtime.simulated import TYPICAL, SimulatedRuntime  # noqa: PLC0415
 
-    timebase = Timebase(epoch=EPOCH, is_virtual=True)
-
-    async def turn(key: str) -> None:
-        await timebase.turn(Lane.PROGRAM, key)
-
-    programs = Programs(simulation=options.simulation)
+    timebase, programs = Timebase(epoch=EPOCH, is_virtual=True), Programs(simulation=options.simulation)
     opened = SimulatedRuntime(
         timebase.now,
         seed=options.seed,
-        turn=turn,
+        turn=partial(timebase.turn, Lane.PROGRAM),
         images=images_by_name(options.simulation),
         latencies=TYPICAL,
         adapt=programs,

@@ -19,6 +19,7 @@ from kubelet_emu.api.v1 import Pod
 from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.journal.records import ObjectRef, StopRecord
 from kubelet_emu.kubelet.assembly import assemble
+from kubelet_emu.kubelet.housekeeping import ORPHAN_GRACE_SECONDS, Housekeeping
 from kubelet_emu.kubelet.node_shutdown import NodeShutdown, configured_groups
 from kubelet_emu.kubelet.pod_worker import PodWorker, Termination, WorkerState
 from kubelet_emu.kubelet.run_journal import RunJournal
@@ -26,6 +27,7 @@ from kubelet_emu.kubelet.static_pods import StaticPodFolder, StaticPods
 from kubelet_emu.kubelet.storage_eviction import StorageEviction
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.admission import admit
+from kubelet_emu.rules.node_usage import NodeUsage
 from kubelet_emu.rules.pod_updates import differ_semantically, gate_conditions, orphan_pod
 from kubelet_emu.rules.static_pods import is_mirror_pod
 from kubelet_emu.rules.statuses import rejected_pod_status
@@ -44,10 +46,7 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.services import NodeServices
     from kubelet_emu.kubelet.settings import KubeletSettings
     from kubelet_emu.kubelet.timebase import Timebase
-    from kubelet_emu.rules.observed import ObservedPod
     from runtime.api import ContainerID, Runtime, RuntimeEvent
-
-ORPHAN_GRACE_SECONDS = 1
 
 
 class LogFollowing(Protocol):
@@ -80,10 +79,10 @@ class Kubelet:
     started_at: datetime = field(init=False)
     _workers: dict[str, PodWorker] = field(factory=dict, init=False)
     _rejected: set[str] = field(factory=set, init=False)
-    _untidy: trio.Event = field(factory=trio.Event, init=False)
-    _tidied: trio.Event = field(factory=trio.Event, init=False)
+    _usage: NodeUsage = field(factory=NodeUsage, init=False)
     _ended: trio.Event = field(factory=trio.Event, init=False)
     _services: NodeServices | None = field(default=None, init=False)
+    _housekeeping: Housekeeping | None = field(default=None, init=False)
     _shutdown: NodeShutdown | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -105,6 +104,13 @@ class Kubelet:
         return self._services
 
     @property
+    def housekeeping(self) -> Housekeeping:
+        """Return who cleans up; only while `run` runs."""
+        if self._housekeeping is None:
+            raise RuntimeError("the kubelet is not running")
+        return self._housekeeping
+
+    @property
     def shutdown(self) -> NodeShutdown:
         """Return the manager of a node's shutdown; only while `run` runs."""
         if self._shutdown is None:
@@ -119,6 +125,14 @@ class Kubelet:
         self.started_at = self.timebase.now()
         async with trio.open_nursery() as services:
             self._services = assemble(self, services)
+            self._housekeeping = Housekeeping(
+                services=self.services,
+                settings=self.settings,
+                static_pods=self.static_pods,
+                workers=self._workers,
+                forget=self._forget,
+                unfinished=self._unfinished,
+            )
             self._shutdown = NodeShutdown(
                 groups=configured_groups(self.settings.configuration),
                 active_pods=self._active_pods,
@@ -129,8 +143,8 @@ class Kubelet:
             await services.start(self._follow_runtime)
             services.start_soon(self.services.pleg.relist_loop)
             await self.services.pleg.newer_than("", 0)
-            services.start_soon(self._housekeeping)
-            services.start_soon(self._collect_garbage)
+            services.start_soon(self.housekeeping.run)
+            services.start_soon(self.housekeeping.collect_garbage)
             services.start_soon(self._storage_eviction().run)
             async with trio.open_nursery() as pods:
                 self._read_static_pods(pods)
@@ -156,7 +170,7 @@ class Kubelet:
             return
         if event.type is WatchEventType.DELETED:
             self._rejected.discard(pod.metadata.uid or "")
-            self._on_removed(worker)
+            self._on_removed(pod, worker)
         elif pod.metadata.uid in self._rejected and pod.metadata.deletion_timestamp is None:
             return  # never admitted again, and nothing of it runs
         elif worker is None:
@@ -177,8 +191,15 @@ class Kubelet:
         if is_refused and not is_deleted:
             return
         services.probes.set_initial(pod, pod.status, self.started_at)
-        worker = PodWorker(services=services, pod=pod, rng=self._random("worker", pod), is_static=is_static)
+        worker = PodWorker(
+            services=services,
+            pod=pod,
+            rng=self._random("worker", pod),
+            is_static=is_static,
+            on_terminated=self._release,
+        )
         self._workers[uid] = worker
+        self._usage = self._usage.with_pod(pod)
         if is_deleted:
             override = ORPHAN_GRACE_SECONDS if is_refused else None
             worker.terminate(Termination(why="deleted", override_seconds=override, is_orphan=is_refused))
@@ -190,7 +211,7 @@ class Kubelet:
             return False
         services, uid = self.services, pod.metadata.uid or ""
         facts = evolve(self.node.facts(), is_shutting_down=self.shutdown.is_shutting_down)
-        rejection = admit(pod, facts, self._active_pods(), services.features)
+        rejection = admit(pod, facts, self._usage, services.features)
         if rejection is None:
             return False
         services.recorder.event(pod, None, reasons.WARNING, rejection.reason, rejection.message)
@@ -201,9 +222,13 @@ class Kubelet:
         services.statuses.set_pod_status(pod, status)
         return True
 
+    def _release(self, pod: Pod) -> None:
+        """Count a pod no more: nothing of it can be running."""
+        self._usage = self._usage.without_pod(pod)
+
     async def _work(self, worker: PodWorker) -> None:
         await worker.run()
-        self._untidy.set()
+        self.housekeeping.untidy(worker.uid)
         self._ended.set()
         self._ended = trio.Event()
 
@@ -214,17 +239,19 @@ class Kubelet:
 
     def _update(self, worker: PodWorker, pod: Pod) -> None:
         old, worker.pod = worker.pod, pod
+        if old.spec is not pod.spec and worker.state < WorkerState.TERMINATED:
+            self._usage = self._usage.without_pod(old).with_pod(pod)
         deleting = pod.metadata.deletion_timestamp is not None
         if deleting and old.metadata.deletion_grace_period_seconds != pod.metadata.deletion_grace_period_seconds:
             worker.terminate(Termination(why="deleted"))
         elif differ_semantically(old, pod) or gate_conditions(old) != gate_conditions(pod):
             worker.wake()
 
-    def _on_removed(self, worker: PodWorker | None) -> None:
+    def _on_removed(self, pod: Pod, worker: PodWorker | None) -> None:
         """End what still runs of an object that is gone from the API (kubelet v1.36 HandlePodRemoves)."""
         if worker is not None and worker.state is WorkerState.SYNC:
             worker.terminate(Termination(why="removed"))
-        self._untidy.set()
+        self.housekeeping.untidy(pod.metadata.uid or "")
 
     async def _watch_static_pods(self, pods: trio.Nursery) -> None:
         """Follow the folder of static pods until cancelled."""
@@ -249,7 +276,7 @@ class Kubelet:
         uid, rng, timing = pod.metadata.uid or "", self._random("static", pod), self.settings.timing
         if uid in self._workers:
             await self._workers_ended((uid,))
-            await self._tidied.wait()
+            await self.housekeeping.tidied()
             self._workers.pop(uid, None)
             self.services.statuses.forget(uid)
         while uid in self.static_pods.wanted:
@@ -283,7 +310,7 @@ class Kubelet:
         if worker is not None:
             worker.wake()
         else:
-            self._untidy.set()
+            self.housekeeping.untidy(uid)
 
     def pod(self, uid: str) -> Pod | None:
         """Return the pod of a worker, as the worker knows it."""
@@ -332,54 +359,6 @@ class Kubelet:
 
     # -- tidying
 
-    async def _housekeeping(self) -> None:
-        """Tidy up every two seconds, and at once when something is left; runs until cancelled.
-
-        Source: kubelet v1.36 HandlePodCleanups.
-        """
-        while True:
-            with trio.move_on_after(self.settings.timing.housekeeping_seconds):
-                await self._untidy.wait()
-            self._untidy = trio.Event()
-            services = self.services
-            self.static_pods.delete_orphaned_mirrors(self._unfinished())
-            async with trio.open_nursery() as nursery:
-                for observed in services.pleg.known():
-                    if self._is_removed(observed.uid):
-                        nursery.start_soon(self._remove, observed)
-            for uid in [uid for uid in self._workers if self._is_removed(uid) and not self._has_left(uid)]:
-                self._forget(uid)
-            services.containers.collect_garbage()
-            self._tidied.set()
-            self._tidied = trio.Event()
-
-    def _is_removed(self, uid: str) -> bool:
-        """Tell whether the API has the pod no more and no worker needs what it left."""
-        worker = self._workers.get(uid)
-        if uid in self.static_pods.wanted:
-            return False
-        return self.api.get_by_uid("Pod", uid) is None and (worker is None or worker.state is WorkerState.FINISHED)
-
-    def _has_left(self, uid: str) -> bool:
-        observed = self.services.pleg.get(uid)
-        return bool(observed.sandboxes or observed.containers) and not self.settings.keep_removed
-
-    async def _remove(self, observed: ObservedPod) -> None:
-        """Remove a pod's containers and sandboxes; one that no worker has ended is stopped first.
-
-        Differs: a kubelet kills the cgroup of an unknown pod at the same time, here it keeps its grace.
-        """
-        worker = self._workers.get(observed.uid)
-        pod = worker.pod if worker else orphan_pod(observed)
-        if worker is None and observed.running():
-            await self.services.killer.kill_pod(pod, observed, ORPHAN_GRACE_SECONDS)
-        if not self.settings.keep_removed:
-            await self.services.remover.remove_pod(pod, observed)
-        pleg = self.services.pleg
-        last = pleg.last_look()
-        pleg.request(observed.uid)
-        await pleg.newer_than(observed.uid, last)
-
     def _forget(self, uid: str) -> None:
         del self._workers[uid]
         for part in (self.services.pleg, self.services.statuses, self.services.containers, self.services.recorder):
@@ -387,13 +366,4 @@ class Kubelet:
 
     async def emptied(self) -> None:
         """Wait until no pod is left: none with a worker, nothing in the runtime."""
-        self._untidy.set()
-        while self._workers or (self.services.pleg.known() and not self.settings.keep_removed):
-            await self._tidied.wait()
-
-    async def _collect_garbage(self) -> None:
-        """Remove dead containers but the newest of each name, once a minute; runs until cancelled."""
-        while True:
-            await trio.sleep(self.settings.timing.garbage_collection_seconds)
-            for observed in self.services.pleg.known():
-                await self.services.remover.remove_dead(observed)
+        await self.housekeeping.emptied()

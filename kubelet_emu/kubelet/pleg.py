@@ -22,7 +22,7 @@ from kubelet_emu.rules.pleg import diff, wakes_worker
 from runtime.api import ContainerState, CRIError, NotFoundError, PodSandboxState
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from kubelet_emu.journal.records import Record
     from kubelet_emu.kubelet.run_journal import RunJournal
@@ -62,7 +62,7 @@ class PLEG:
     _complete_look: int = field(default=0, init=False)
     _requested: set[str] = field(factory=set, init=False)
     _wake: trio.Event = field(factory=trio.Event, init=False)
-    _updated: trio.Event = field(factory=trio.Event, init=False)
+    _waiters: dict[str, trio.Event] = field(factory=dict, init=False)
     _exited: dict[ContainerID, tuple[ContainerStatus, str]] = field(factory=dict, init=False)
     _sandboxes: dict[SandboxID, PodSandboxStatus] = field(factory=dict, init=False)
 
@@ -104,7 +104,7 @@ class PLEG:
                 return self.get(uid)
             if self.timing.relist_on_events:
                 self.request(uid)
-            await self._updated.wait()
+            await self._waiters.setdefault(uid, trio.Event()).wait()
 
     async def look_before_removal(self, container_id: ContainerID) -> None:
         """Record the end of a run that is about to be removed, in case no relist sees it any more."""
@@ -158,9 +158,9 @@ class PLEG:
         ]
         await self._relist(changed, look)
         self._complete_look = look
-        self._tell_waiters()
+        self._tell_waiters(tuple(self._waiters))
 
-    async def _relist(self, uids: Iterable[str], number: int) -> None:
+    async def _relist(self, uids: Sequence[str], number: int) -> None:
         """Look at pods side by side, then take in what was seen in the order of their uids."""
         seen: dict[str, CacheEntry] = {}
         errors: list[CRIError] = []
@@ -171,12 +171,16 @@ class PLEG:
             except CRIError as error:
                 errors.append(error)
 
-        async with trio.open_nursery() as nursery:
-            for uid in uids:
-                nursery.start_soon(look, uid)
+        match uids:
+            case [uid]:
+                await look(uid)
+            case _:
+                async with trio.open_nursery() as nursery:
+                    for uid in uids:
+                        nursery.start_soon(look, uid)
         for uid in sorted(seen):
             self._take_in(uid, seen[uid])
-        self._tell_waiters()
+        self._tell_waiters(seen)
         if errors:
             raise errors[0]
 
@@ -207,7 +211,7 @@ class PLEG:
             except NotFoundError:
                 return None
             self._sandboxes[listed.id] = known
-        return evolve(known, state=listed.state)
+        return known if known.state is listed.state else evolve(known, state=listed.state)
 
     async def _container(self, listed: ContainerSummary) -> tuple[ContainerStatus, str] | None:
         """Inspect a container; what exited doesn't change any more and is looked at once."""
@@ -252,9 +256,10 @@ class PLEG:
             self.runs.record(ref, container)
         self.emit(ObservedRecord(ref=ref, observed=new))
 
-    def _tell_waiters(self) -> None:
-        self._updated.set()
-        self._updated = trio.Event()
+    def _tell_waiters(self, uids: Iterable[str]) -> None:
+        for uid in uids:
+            if uid in self._waiters:
+                self._waiters.pop(uid).set()
 
 
 def _shapes(sandboxes: Iterable[PodSandboxStatus], containers: Iterable[ContainerSummary]) -> dict[str, Shape]:

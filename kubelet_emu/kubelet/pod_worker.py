@@ -29,7 +29,7 @@ from kubelet_emu.volumes.manager import MountError
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from kubelet_emu.api.v1 import Pod
     from kubelet_emu.api.v1_status import PodStatus
@@ -75,12 +75,13 @@ class _Seen:
 
 @define(eq=False, kw_only=True)
 class PodWorker:
-    """Runs the steps of one pod."""
+    """Runs the steps of one pod; `on_terminated` hears that nothing of it can be running any more."""
 
     services: NodeServices
     pod: Pod
     rng: random.Random
     is_static: bool = False
+    on_terminated: Callable[[Pod], None]
     state: WorkerState = field(default=WorkerState.SYNC, init=False)
     _wake: trio.Event = field(factory=trio.Event, init=False)
     _termination: Termination | None = field(default=None, init=False)
@@ -132,6 +133,7 @@ class PodWorker:
             known = self.pod.status
             await self._sync_terminating_pod()
             self.state = WorkerState.TERMINATED
+            self.on_terminated(self.pod)
             await self._sync_terminated_pod(self._status_when_requested or known)
             self.state = WorkerState.FINISHED
         except Exception as error:
@@ -225,6 +227,8 @@ class PodWorker:
 
     async def _mounted(self, pod: Pod) -> bool:
         """Wait for the pod's volumes; a request to end the pod cuts the wait short."""
+        if not pod.spec.volumes:
+            return True
         mounted = False
         async with trio.open_nursery() as nursery:
 
@@ -317,7 +321,7 @@ class PodWorker:
         sync = SyncInput(
             pod=pod,
             observed=observed,
-            probes=services.probes.results(),
+            probes=services.probes.results(container.id for container in observed.containers),
             previous_status=services.statuses.get(pod),
             start_failures=dict(self._start_failures),
             now=services.timebase.now(),

@@ -34,7 +34,7 @@ from kubelet_emu.rules.probes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
     from random import Random
 
@@ -44,10 +44,12 @@ if TYPE_CHECKING:
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.journal.records import Record
     from kubelet_emu.kubelet.recorder import Recorder
-    from kubelet_emu.kubelet.timebase import Timebase
+    from kubelet_emu.kubelet.timebase import Appointment, Timebase
     from kubelet_emu.rules.probe_outcomes import ProbeOutcome
     from runtime.api import ContainerID, Runtime
 
+ProbeKey = tuple[str, ProbeKind]
+"""Container name and kind: which probe of a pod."""
 WorkerKey = tuple[str, str, ProbeKind]
 """Pod uid, container name, kind."""
 
@@ -76,13 +78,18 @@ class ProbeResultsStore:
         """Drop a result."""
         self._results[kind].pop(container_id, None)
 
-    def snapshot(self) -> ProbeResults:
-        """Return all results as a value."""
+    def of(self, container_ids: Iterable[ContainerID]) -> ProbeResults:
+        """Return the results of some containers as a value."""
+        ids = tuple(container_ids)
         return ProbeResults(
-            liveness=dict(self._results[ProbeKind.LIVENESS]),
-            readiness=dict(self._results[ProbeKind.READINESS]),
-            startup=dict(self._results[ProbeKind.STARTUP]),
+            liveness=self._of(ProbeKind.LIVENESS, ids),
+            readiness=self._of(ProbeKind.READINESS, ids),
+            startup=self._of(ProbeKind.STARTUP, ids),
         )
+
+    def _of(self, kind: ProbeKind, ids: tuple[ContainerID, ...]) -> dict[ContainerID, ProbeResult]:
+        results = self._results[kind]
+        return {each: results[each] for each in ids if each in results}
 
 
 @define(eq=False, kw_only=True)
@@ -107,8 +114,8 @@ class ProbeManager:
     spread_first_attempts: bool = False
     adopted: set[ContainerID] = field(factory=set, init=False)
     _made_at: float = field(factory=trio.current_time, init=False)
-    _workers: dict[WorkerKey, ProbeWorker] = field(factory=dict, init=False)
-    _ended: dict[WorkerKey, ContainerID | None] = field(factory=dict, init=False)
+    _workers: dict[str, dict[ProbeKey, ProbeWorker]] = field(factory=dict, init=False)
+    _ended: dict[str, dict[ProbeKey, ContainerID | None]] = field(factory=dict, init=False)
 
     def add_pod(self, pod: Pod) -> None:
         """Make the workers that a pod lacks; called by every sync.
@@ -118,21 +125,21 @@ class ProbeManager:
         Source: kubelet v1.36 manager.AddPod.
         """
         uid = pod.metadata.uid or ""
+        workers = self._workers.setdefault(uid, {})
         for container in probed_containers(pod):
             for kind in ProbeKind:
-                key, probe = (uid, container.name, kind), probe_of(container, kind)
-                if probe is None or key in self._workers or self._is_over(key):
+                key, probe = (container.name, kind), probe_of(container, kind)
+                if probe is None or key in workers or self._is_over(uid, key):
                     continue
-                worker = ProbeWorker(
+                workers[key] = ProbeWorker(
                     manager=self,
-                    key=key,
+                    key=(uid, *key),
                     pod=pod,
                     container=container,
                     probe=probe,
                     first_delay_seconds=self._first_delay(probe_times(probe).period),
                 )
-                self._workers[key] = worker
-                self.nursery.start_soon(worker.run)
+                self.nursery.start_soon(workers[key].run)
 
     def _first_delay(self, period: float) -> float:
         """Spread the first attempts after a restart of the kubelet (kubelet v1.36 worker.run)."""
@@ -145,21 +152,21 @@ class ProbeManager:
 
         Sidecars are probed until they are gone. Source: kubelet v1.36 manager.StopLivenessAndStartup.
         """
-        for key in [key for key in self._workers if key[0] == uid and key[2] is not ProbeKind.READINESS]:
-            if any(container.name == key[1] for container in self._workers[key].pod.spec.containers):
-                self._workers.pop(key).stop()
+        workers = self._workers.get(uid, {})
+        for name, kind in [key for key in workers if key[1] is not ProbeKind.READINESS]:
+            if any(container.name == name for container in workers[name, kind].pod.spec.containers):
+                workers.pop((name, kind)).stop()
 
     def remove_pod(self, uid: str) -> None:
         """End all workers of a pod and drop their results (kubelet v1.36 manager.RemovePod)."""
-        for key in [key for key in self._workers if key[0] == uid]:
-            worker = self._workers.pop(key)
+        for worker in self._workers.pop(uid, {}).values():
             worker.stop()
             worker.drop_result()
-        self._ended = {key: ended for key, ended in self._ended.items() if key[0] != uid}
+        self._ended.pop(uid, None)
 
-    def results(self) -> ProbeResults:
-        """Return the stored results of all pods as a value."""
-        return self.store.snapshot()
+    def results(self, container_ids: Iterable[ContainerID]) -> ProbeResults:
+        """Return the stored results of some containers as a value."""
+        return self.store.of(container_ids)
 
     def set_initial(self, pod: Pod, status: PodStatus, kubelet_started_at: datetime) -> None:
         """Take over the containers that ran well before this kubelet did: ready and started stay as the API says.
@@ -186,8 +193,9 @@ class ProbeManager:
 
         Source: kubelet v1.36 manager.UpdatePodStatus.
         """
+        workers = self._workers.get(pod.metadata.uid or "", {})
         for container in (*status.container_statuses, *status.init_container_statuses):
-            worker = self._workers.get((pod.metadata.uid or "", container.name, ProbeKind.READINESS))
+            worker = workers.get((container.name, ProbeKind.READINESS))
             container_id = runtime_id(container.container_id)
             if worker is None or container_id is None:
                 continue
@@ -196,10 +204,12 @@ class ProbeManager:
 
     def ended(self, worker: ProbeWorker) -> None:
         """Forget a worker whose task is over, and its result; `worker` calls it itself."""
-        current = self._workers.get(worker.key)
+        uid, key = worker.key[0], worker.key[1:]
+        workers = self._workers.get(uid, {})
+        current = workers.get(key)
         if current is worker:
-            del self._workers[worker.key]
-            self._ended[worker.key] = worker.state.container_id
+            del workers[key]
+            self._ended.setdefault(uid, {})[key] = worker.state.container_id
         if current is None or current is worker:
             worker.drop_result()
 
@@ -213,11 +223,14 @@ class ProbeManager:
             self.on_result(key[0], key[2])
         return changed
 
-    def _is_over(self, key: WorkerKey) -> bool:
+    def _is_over(self, uid: str, key: ProbeKey) -> bool:
         """Tell whether a worker ended with the container that the status still shows."""
-        status = self.pod_status(key[0])
-        found = find_status(status, key[1]) if status is not None else None
-        return key in self._ended and self._ended[key] == runtime_id(found.container_id if found is not None else None)
+        ended = self._ended.get(uid, {})
+        if key not in ended:
+            return False
+        status = self.pod_status(uid)
+        found = find_status(status, key[0]) if status is not None else None
+        return ended[key] == runtime_id(found.container_id if found is not None else None)
 
 
 @define(eq=False, kw_only=True)
@@ -233,20 +246,23 @@ class ProbeWorker:
     state: ProbeWorkerState = field(factory=ProbeWorkerState, init=False)
     _is_stopping: bool = field(default=False, init=False)
     _times: ProbeTimes = field(init=False)
-    _wake: trio.Event = field(factory=trio.Event, init=False)
+    _ticks: Appointment = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Settle the probe's numbers: a worker keeps those it was made with."""
         self._times = probe_times(self.probe)
+        (uid, name, kind), metadata = self.key, self.pod.metadata
+        turn_key = f"{metadata.namespace}/{metadata.name}/{uid}/{name}/{kind.value}"
+        self._ticks = self.manager.timebase.appointment(Lane.PROBE, turn_key)
 
     def stop(self) -> None:
         """End after the attempt in progress, which still counts; nothing is cancelled."""
         self._is_stopping = True
-        self._wake.set()
+        self._ticks.hasten()
 
     def trigger(self) -> None:
         """Ask for a run at once; the ticks after it are counted from there."""
-        self._wake.set()
+        self._ticks.hasten()
 
     def drop_result(self) -> None:
         """Remove the result that this worker keeps."""
@@ -257,7 +273,8 @@ class ProbeWorker:
     async def run(self) -> None:
         """Probe at every tick until the container is over or `stop`; cancellation ends it at once."""
         try:
-            await trio.sleep(self.first_delay_seconds)
+            first_at = trio.current_time() + self.first_delay_seconds
+            await self._ticks.keep(first_at)
             tick_at = trio.current_time() + self._times.period
             while not self._is_stopping and await self._tick():
                 tick_at = await self._next_tick(tick_at)
@@ -270,10 +287,7 @@ class ProbeWorker:
         A tick that came during an attempt is due at once, others that were missed are lost; the phase stays, unless a
         run was asked for.
         """
-        with trio.move_on_at(tick_at):
-            await self._wake.wait()
-        if self._wake.is_set():
-            self._wake = trio.Event()
+        if await self._ticks.keep(tick_at):
             return trio.current_time() + self._times.period
         now = trio.current_time()
         while tick_at <= now:
@@ -282,9 +296,7 @@ class ProbeWorker:
 
     async def _tick(self) -> bool:
         """Do one tick and tell whether the worker goes on (kubelet v1.36 worker.doProbe)."""
-        manager, (uid, name, kind) = self.manager, self.key
-        namespace, pod_name = self.pod.metadata.namespace, self.pod.metadata.name
-        await manager.timebase.turn(Lane.PROBE, f"{namespace}/{pod_name}/{uid}/{name}/{kind.value}")
+        manager, (uid, _, kind) = self.manager, self.key
         status = manager.pod_status(uid)
         decided = step(
             self.state,

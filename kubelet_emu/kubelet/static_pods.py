@@ -65,6 +65,7 @@ class StaticPods:
     log: FilteringBoundLogger
     refuses_references: bool = True
     wanted: dict[str, Pod] = field(factory=dict, init=False)
+    has_had_any: bool = field(default=False, init=False)
     _waiting: list[str] = field(factory=list, init=False)
 
     def read(self) -> tuple[Pod, ...]:
@@ -74,6 +75,7 @@ class StaticPods:
         self.wanted = {pod.metadata.uid or "": self.wanted.get(pod.metadata.uid or "", pod) for pod in found}
         self._waiting = [uid for uid in self._waiting if uid in self.wanted]
         self._waiting += [pod.metadata.uid or "" for pod in new]
+        self.has_had_any = self.has_had_any or bool(found) or any(map(is_mirror_pod, self.api.list("Pod")))
         return new
 
     def _pod(self, name: str) -> Pod | None:

@@ -1,22 +1,21 @@
 """The one clock of the actors, and the order of what happens at one instant.
 
 `Timebase.now` is wall time: an epoch plus Trio's time since the start, so that a virtual clock and a fixed epoch make
-every timestamp
-reproducible. `turn` is called before an actor reads shared state because time came: on a real clock it is a
-checkpoint; in
-simulation a referee lets everything that happens now happen first, then releases one waiter after another by (lane,
-key, number).
+every timestamp reproducible. `turn` is called before an actor reads shared state because time came: on a real clock it
+is a checkpoint; in simulation a referee lets everything that happens now happen first, then releases one waiter after
+another by (lane, key, number).
 """
 
 from __future__ import annotations
 
 import enum
-import heapq
+import math
 from datetime import UTC, datetime, timedelta
 
 import trio
-import trio.testing
 from attrs import define, field
+
+from kubelet_emu.kubelet.turns import Referee, Ticket
 
 
 class Lane(enum.IntEnum):
@@ -37,9 +36,7 @@ class Timebase:
     is_virtual: bool = False
     is_machine: bool = False
     _started_at: float | None = field(default=None, init=False)
-    _waiting: list[tuple[int, str, int, trio.Event]] = field(factory=list, init=False)
-    _tickets: int = field(default=0, init=False)
-    _arrived: trio.Event = field(factory=trio.Event, init=False)
+    _referee: Referee = field(factory=Referee, init=False)
 
     @classmethod
     def real(cls) -> Timebase:
@@ -69,25 +66,59 @@ class Timebase:
         """Return a wall time as seconds since the epoch of this run."""
         return (at - self.epoch).total_seconds()
 
-    async def turn(self, lane: Lane, key: str) -> None:
-        """Wait until it is this caller's turn at the present instant. Cancellation leaves the queue unharmed."""
-        if not self.is_virtual:
+    async def turn(self, lane: Lane, key: str, at: float = -math.inf) -> None:
+        """Wait until `at` (Trio time), then until it is this caller's turn at that instant.
+
+        Cancellation leaves the queue unharmed.
+        """
+        if self.is_virtual:
+            await self._referee.wait(self._referee.take(lane, key, at))
+        elif at > trio.current_time():
+            await trio.sleep_until(at)
+        else:
             await trio.lowlevel.checkpoint()
-            return
-        released = trio.Event()
-        self._tickets += 1
-        heapq.heappush(self._waiting, (lane, key, self._tickets, released))
-        self._arrived.set()
-        await released.wait()
+
+    def appointment(self, lane: Lane, key: str) -> Appointment:
+        """Return what one actor waits with that may be told to go on before its time."""
+        return Appointment(self._referee if self.is_virtual else None, lane, key)
 
     async def referee(self) -> None:
         """Release waiters one at a time, each after everything else has come to rest; runs until cancelled."""
-        while True:
-            await self._arrived.wait()
-            while self._waiting:
-                await trio.testing.wait_all_tasks_blocked()
-                heapq.heappop(self._waiting)[3].set()
-            self._arrived = trio.Event()
+        await self._referee.run()
+
+
+@define(eq=False)
+class Appointment:
+    """One actor's waits for a time, of which each may be ended early; without a referee on a real clock."""
+
+    referee: Referee | None
+    lane: Lane
+    key: str
+    _ticket: Ticket | None = field(default=None, init=False)
+    _hastened: trio.Event = field(factory=trio.Event, init=False)
+
+    async def keep(self, at: float) -> bool:
+        """Wait until `at` (Trio time) or `hasten`, then for the actor's turn; tell whether it was hastened.
+
+        Cancellation leaves the queue unharmed.
+        """
+        if self.referee is None:
+            with trio.move_on_at(at):
+                await self._hastened.wait()
+            was_hastened = self._hastened.is_set()
+        else:
+            self._ticket = self.referee.take(self.lane, self.key, -math.inf if self._hastened.is_set() else at)
+            await self.referee.wait(self._ticket)
+            was_hastened, self._ticket = self._ticket.at < at, None
+        if was_hastened:
+            self._hastened = trio.Event()
+        return was_hastened
+
+    def hasten(self) -> None:
+        """End the wait, or the next one when its time has come already."""
+        self._hastened.set()
+        if self.referee is not None and self._ticket is not None:
+            self.referee.hasten(self._ticket)
 
 
 def _machine_time() -> datetime:

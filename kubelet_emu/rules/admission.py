@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.quantity import Quantity
     from kubelet_emu.api.v1 import Pod
     from kubelet_emu.config.features import FeatureGates
+    from kubelet_emu.rules.node_usage import NodeUsage
 
 MEMORY_PRESSURE = "MemoryPressure"
 _MEMORY_PRESSURE_TAINT = Taint("node.kubernetes.io/memory-pressure", "NoSchedule")
@@ -102,19 +103,19 @@ _NO_OBJECTION = ForeignAnswers()
 def admit(
     pod: Pod,
     node: NodeFacts,
-    active: tuple[Pod, ...],
+    usage: NodeUsage,
     features: FeatureGates,
     foreign: ForeignAnswers = _NO_OBJECTION,
 ) -> Rejection | None:
     """Return why the node refuses a pod, None when it takes it (kubelet v1.36 canAdmitPod).
 
-    `active` are the pods that were admitted and have not finished.
+    `usage` is that of the pods that were admitted and have not finished.
     """
     return (
         _under_pressure(pod, node, features)
         or _sysctls(pod, node)
         or foreign.resource_managers
-        or _predicates(pod, node, active, features, foreign)
+        or _predicates(pod, node, usage, features, foreign)
         or _later_handlers(pod, node, features, foreign)
     )
 
@@ -161,7 +162,7 @@ def _host_namespace(pod: Pod, sysctl: str) -> str:
 
 
 def _predicates(
-    pod: Pod, node: NodeFacts, active: tuple[Pod, ...], features: FeatureGates, foreign: ForeignAnswers
+    pod: Pod, node: NodeFacts, usage: NodeUsage, features: FeatureGates, foreign: ForeignAnswers
 ) -> Rejection | None:
     """Refuse what doesn't belong or fit on the node (kubelet v1.36 predicateAdmitHandler)."""
     if not node.is_known:
@@ -179,12 +180,12 @@ def _predicates(
     if foreign.plugin_resources_error:
         message = reasons_node.update_plugin_resources_failed(foreign.plugin_resources_error)
         return Rejection(reason=reasons_node.UNEXPECTED_ADMISSION_ERROR, message=message)
-    return _fit(pod, node, active)
+    return _fit(pod, node, usage)
 
 
-def _fit(pod: Pod, node: NodeFacts, active: tuple[Pod, ...]) -> Rejection | None:
+def _fit(pod: Pod, node: NodeFacts, usage: NodeUsage) -> Rejection | None:
     """Refuse what doesn't fit; the first failure in list order is told (kubelet v1.36 generalFilter)."""
-    insufficient = insufficient_resources(pod, node.allocatable, active)
+    insufficient = insufficient_resources(pod, node.allocatable, usage)
     labels = node_labels(node.name, node.labels, node.os)
     is_static = pod.metadata.annotations.get(CONFIG_SOURCE_ANNOTATION, "api") != "api"
     failed = [
@@ -192,7 +193,7 @@ def _fit(pod: Pod, node: NodeFacts, active: tuple[Pod, ...]) -> Rejection | None
         for reason, is_met in (
             (reasons_node.NODE_AFFINITY, matches_node_affinity(pod, node.name, labels)),
             (reasons_node.NODE_NAME, not pod.spec.node_name or pod.spec.node_name == node.name),
-            (reasons_node.NODE_PORTS, has_free_host_ports(pod, active)),
+            (reasons_node.NODE_PORTS, has_free_host_ports(pod, usage)),
             (reasons_node.TAINT_TOLERATION, is_static or not has_untolerated_taint(pod, node.taints)),
         )
         if not is_met

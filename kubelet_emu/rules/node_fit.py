@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import frozen
 
 from kubelet_emu.api.labels import HOSTNAME_LABEL, OS_LABEL
 from kubelet_emu.api.quantity import milli_value, quantity_value
+from kubelet_emu.rules.node_usage import host_ports
 from kubelet_emu.rules.resources import pod_request
-from kubelet_emu.rules.restart import is_restartable_init_container
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from kubelet_emu.api.quantity import Quantity
     from kubelet_emu.api.v1 import Pod
     from kubelet_emu.api.v1_scheduling import NodeSelectorRequirement, NodeSelectorTerm, Toleration
+    from kubelet_emu.rules.node_usage import NodeUsage
 
 NO_EXECUTE = "NoExecute"
 _FIRST_RESOURCES = ("cpu", "memory", "ephemeral-storage")
-_WILDCARD = "0.0.0.0"  # noqa: S104 - as a host port says that it binds everywhere
 
 
 @frozen
@@ -47,38 +47,20 @@ class Insufficient:
     capacity: int
 
 
-@frozen(kw_only=True)
-class HostPort:
-    """A port that a pod takes on the node."""
-
-    port: int
-    protocol: str = "TCP"
-    ip: str = field(default=_WILDCARD)
-
-    def conflicts_with(self, other: HostPort) -> bool:
-        """Tell whether two pods can't have both (scheduler HostPortInfo.CheckConflict)."""
-        if (self.port, self.protocol) != (other.port, other.protocol):
-            return False
-        return self.ip == other.ip or _WILDCARD in {self.ip, other.ip}
-
-
-def insufficient_resources(
-    pod: Pod, allocatable: Mapping[str, Quantity], active: Iterable[Pod]
-) -> tuple[Insufficient, ...]:
+def insufficient_resources(pod: Pod, allocatable: Mapping[str, Quantity], usage: NodeUsage) -> tuple[Insufficient, ...]:
     """Return what the node has too little of, in the order pods, cpu, memory, storage, others.
 
     Extended resources that the node doesn't know are ignored. Source: scheduler noderesources.Fits, kubelet v1.36
     removeMissingExtendedResources.
     """
-    others = tuple(active)
     found = []
-    if "pods" in allocatable and len(others) + 1 > (capacity := quantity_value(allocatable["pods"])):
-        found.append(Insufficient(resource="pods", requested=1, used=len(others), capacity=capacity))
+    if "pods" in allocatable and usage.pods + 1 > (capacity := quantity_value(allocatable["pods"])):
+        found.append(Insufficient(resource="pods", requested=1, used=usage.pods, capacity=capacity))
     extended = sorted(set(_requested_names(pod)) & set(allocatable) - {"pods", *_FIRST_RESOURCES})
     for name in (*_FIRST_RESOURCES, *extended):
         requested = pod_request(pod, name)
         capacity = _amount(name, allocatable.get(name, "0"))
-        used = sum(pod_request(other, name) for other in others)
+        used = usage.requests.get(name, 0)
         if requested > 0 and requested > capacity - used:
             found.append(Insufficient(resource=name, requested=requested, used=used, capacity=capacity))
     return tuple(found)
@@ -143,21 +125,9 @@ def node_labels(name: str, labels: Mapping[str, str], os: str) -> dict[str, str]
     return {HOSTNAME_LABEL: name, OS_LABEL: os, **labels}
 
 
-def host_ports(pod: Pod) -> tuple[HostPort, ...]:
-    """Return the host ports of mains and sidecars (scheduler util.GetHostPorts)."""
-    sidecars = tuple(c for c in pod.spec.init_containers if is_restartable_init_container(c))
-    return tuple(
-        HostPort(port=port.host_port, protocol=port.protocol or "TCP", ip=port.host_ip or _WILDCARD)
-        for container in (*sidecars, *pod.spec.containers)
-        for port in container.ports
-        if port.host_port
-    )
-
-
-def has_free_host_ports(pod: Pod, active: Iterable[Pod]) -> bool:
+def has_free_host_ports(pod: Pod, usage: NodeUsage) -> bool:
     """Tell whether no other pod has a port that this one wants (scheduler nodeports.Fits)."""
-    taken = [port for other in active for port in host_ports(other)]
-    return not any(port.conflicts_with(other) for port in host_ports(pod) for other in taken)
+    return not any(port.conflicts_with(other) for port in host_ports(pod) for other in usage.host_ports)
 
 
 def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:

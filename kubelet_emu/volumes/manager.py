@@ -175,18 +175,23 @@ class VolumeManager:
         """
         uid = pod.metadata.uid or ""
         self._pods.pop(uid, None)
-        await self._remove(lambda config: config.pod_uid == uid and config.name != VOLUME_NAME)
+        for handle, config in await self._listed(uid):
+            if config.name != VOLUME_NAME:
+                await self._remove_one(handle, config)
 
     async def remove(self, pod: Pod) -> None:
         """Remove all that was made for a pod, once its containers are gone."""
         uid = pod.metadata.uid or ""
         self._pods.pop(uid, None)
         self.files.forget(uid)
-        await self._remove(lambda config: config.pod_uid == uid)
+        for handle, config in await self._listed(uid):
+            await self._remove_one(handle, config)
 
     async def remove_orphans(self, uids: frozenset[str]) -> None:
         """Remove the volumes of every pod that is not among `uids` (kubelet cleanupOrphanedPodDirs)."""
-        await self._remove(lambda config: config.pod_uid not in uids)
+        for handle, config in await self._listed(None):
+            if config.pod_uid not in uids:
+                await self._remove_one(handle, config)
 
     async def read_text(self, volume: MountedVolume, path: str) -> str:
         """Return a file of a volume as text, empty when there is none; CRIError."""
@@ -195,15 +200,13 @@ class VolumeManager:
         content = await self.runtime.read_volume(volume.handle, path, last_bytes=MAX_TEXT_BYTES)
         return content.decode(errors="replace")
 
-    async def _remove(self, is_gone: Callable[[VolumeConfig], bool]) -> None:
+    async def _listed(self, uid: str | None) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
+        """Return all volumes, or those of one pod; none when the runtime doesn't say."""
         try:
-            volumes = await self.runtime.list_volumes()
+            return await self.runtime.list_volumes(uid)
         except CRIError as error:
             log.warning("volumes not listed", error=str(error))
-            return
-        for handle, config in volumes:
-            if is_gone(config):
-                await self._remove_one(handle, config)
+            return ()
 
     async def _remove_one(self, handle: VolumeHandle, config: VolumeConfig) -> None:
         try:

@@ -159,8 +159,8 @@ class VolumeService(Protocol):
     async def remove_volume(self, handle: VolumeHandle) -> None:
         """Remove the directory and its content."""
 
-    async def list_volumes(self) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
-        """Return the volumes of this instance."""
+    async def list_volumes(self, pod_uid: str | None = None) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
+        """Return the volumes of this instance, or those of one pod."""
 
 
 class Runtime(RuntimeService, ImageService, VolumeService, Protocol):

@@ -373,9 +373,10 @@ class DockerRuntime:
         """Remove the directory and its content."""
         await self._volumes.remove(handle)
 
-    async def list_volumes(self) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
-        """Return the volumes of this instance."""
-        return await self._volumes.list()
+    async def list_volumes(self, pod_uid: str | None = None) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
+        """Return the volumes of this instance, or those of one pod."""
+        volumes = await self._volumes.list()
+        return tuple(each for each in volumes if pod_uid in {None, each[1].pod_uid})
 
     # Beyond the interface
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import trio
 from attrs import define
 
 from runtime.api import NotFoundError
 from runtime.simulated.images import ImageKind, kind_of, split_name
 from runtime.simulated.known import AppletProgram, UnknownProgram, grpc_program
+from runtime.simulated.process import in_turn
 from runtime.simulated.program import AnsweredProgram, ScriptedProgram, StartFailure
 from runtime.simulated.rootfs import build_tree
 from runtime.simulated.shell.applets.base import applet_main
@@ -127,12 +129,14 @@ class Commands:
                 return _script(process, f"{folder}/{argv[0]}", argv)
         raise ProgramMissing("not found", NOT_FOUND)
 
-    def first_main(self, process: Process) -> Main:
-        """Return what the first process does; StartFailure with runc's text when it can't start."""
+    def first_main(self, process: Process, at: float) -> Main:
+        """Return what the first process does from `at` on; StartFailure with runc's text when it can't start."""
         program = process.container.program
         if isinstance(program, AnsweredProgram):
-            return program.around(self._first_main(process, program.base))
-        return self._first_main(process, program)
+            main = program.around(self._first_main(process, program.base))
+        else:
+            main = self._first_main(process, program)
+        return in_turn(main, at) if at > trio.current_time() else main
 
     def _first_main(self, process: Process, program: Program) -> Main:
         if isinstance(program, ScriptedProgram) and program.run.start_error is not None:
@@ -156,16 +160,6 @@ def program_name(word: str) -> str:
     """Return the name of a program given by name or by its path in one of the usual folders, else the path."""
     folder, _, name = word.rpartition("/")
     return name if not folder or folder in _PROGRAM_FOLDERS else word
-
-
-def in_turn(main: Main) -> Main:
-    """Return a program that waits for its process's turn before its first step."""
-
-    async def begin(process: Process) -> int:
-        await process.container.machine.turn(process.turn_key)
-        return await main(process)
-
-    return begin
 
 
 def _script(process: Process, path: str, argv: tuple[str, ...]) -> Main:

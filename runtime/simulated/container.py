@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
-    from runtime.api import ContainerConfig, ContainerID, Image
+    from runtime.api import ContainerConfig, ContainerID, ContainerSummary, Image
     from runtime.simulated.machine import Machine
     from runtime.simulated.network import Listener, Serve
     from runtime.simulated.process import Main
@@ -95,6 +95,7 @@ class Container:
     is_stopping: bool = field(default=False, init=False)
     is_removed: bool = field(default=False, init=False)
     ended: trio.Event = field(factory=trio.Event, init=False)
+    summary: ContainerSummary | None = field(default=None, init=False)
     processes: dict[int, Process] = field(factory=dict, init=False)
     first: Process | None = field(default=None, init=False)
     _nursery: trio.Nursery | None = field(default=None, init=False)
@@ -210,7 +211,7 @@ class Container:
         argv = self.commands.argv_of(self.config, self.image)
         process = self.new_process(argv or (self.config.image_name,), self._environment())
         try:
-            main = self.commands.first_main(process)
+            main = self.commands.first_main(process, trio.current_time() + self.machine.boot_seconds)
         except StartFailure as failure:
             self.forget(process)
             self._fail_start(str(failure))
@@ -240,8 +241,6 @@ class Container:
                 self._nursery = nursery
                 for begin in self._backlog:
                     begin(nursery)
-                if self.machine.boot_seconds:
-                    await trio.sleep(self.machine.boot_seconds)
                 code = await process.run(main)
                 self._nursery = None
                 self.machine.network.forget(self)
@@ -312,8 +311,7 @@ class Container:
         """
         deadline = trio.current_time() + timeout_seconds
         if slow_seconds:
-            await trio.sleep(slow_seconds)
-            await self.machine.turn(f"{self.turn_key}/~")
+            await self.machine.turn(f"{self.turn_key}/~", trio.current_time() + slow_seconds)
         if timeout_seconds > 0:
             if not self.is_stopping:
                 self.is_stopping = True

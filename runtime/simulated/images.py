@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from runtime.api import AuthConfig
     from runtime.simulated.faults import Faults
+    from runtime.simulated.turns import Turn
 
 DEFAULT_SIZE_BYTES = 5 << 20
 PROGRESS_STEPS = 4
@@ -109,6 +110,7 @@ class ImageStore:
     default: SimulatedImage
     seed: int
     faults: Faults
+    turn: Turn
     _present: dict[str, Image] = field(factory=dict, init=False)
     _rows: dict[str, SimulatedImage] = field(factory=dict, init=False)
 
@@ -198,23 +200,24 @@ class ImageStore:
         """Pull by the table's row; ImagePullError and its kinds. Cancellation leaves nothing behind."""
         full, row = normalize(name), self.row(name)
         delay, fault = self.faults.pull(full)
-        await trio.sleep(delay) if delay else await trio.lowlevel.checkpoint()
+        if delay:
+            await self.turn(f"pull {full}", trio.current_time() + delay)
         if row.credentials is not None and (auth is None or (auth.username, auth.password) != row.credentials):
             fault = fault or PullFault.UNAUTHORIZED
         fault = fault or row.fault
         if fault is not None:
             raise pull_error(fault, full)
-        await self._transfer(row, progress)
+        await self._transfer(full, row, progress)
         image = self._image(full, row)
         self._present[full] = image
         return image.id
 
-    async def _transfer(self, row: SimulatedImage, progress: Callable[[PullProgress], None] | None) -> None:
+    async def _transfer(self, name: str, row: SimulatedImage, progress: Callable[[PullProgress], None] | None) -> None:
         seconds = row.size_bytes / row.bytes_per_second
         started = trio.current_time()
         for step in range(1, PROGRESS_STEPS + 1):
             if seconds:
-                await trio.sleep_until(started + seconds * step / PROGRESS_STEPS)
+                await self.turn(f"pull {name}", started + seconds * step / PROGRESS_STEPS)
             if progress is not None:
                 progress(PullProgress(done_bytes=row.size_bytes * step // PROGRESS_STEPS, total_bytes=row.size_bytes))
 

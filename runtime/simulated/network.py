@@ -26,7 +26,7 @@ ANY_PORT = 0
 
 
 class Owner(Protocol):
-    """Who listens: runs a task that ends with it."""
+    """Who listens: runs a task that ends with it. Known by its identity."""
 
     def start_service(self, serve: Serve, stream: trio.abc.Stream) -> None:
         """Answer a connection in a task of its own."""
@@ -52,6 +52,7 @@ class Network:
 
     addresses: dict[str, str] = field(factory=dict, init=False)
     _listeners: dict[tuple[str, int], list[Listener]] = field(factory=dict, init=False)
+    _places: dict[Owner, set[tuple[str, int]]] = field(factory=dict, init=False)
 
     def listen(self, namespace: str, port: int, listener: Listener) -> None:
         """Listen on a port; OSError (EADDRINUSE) when it is taken."""
@@ -59,6 +60,7 @@ class Network:
         if taken and port != ANY_PORT:
             raise OSError(errno.EADDRINUSE, "Address already in use")
         taken.append(listener)
+        self._places.setdefault(listener.owner, set()).add((namespace, port))
 
     def close(self, namespace: str, port: int, listener: Listener) -> None:
         """Stop listening; connections that are open go on."""
@@ -68,12 +70,10 @@ class Network:
 
     def forget(self, owner: Owner) -> None:
         """Close all sockets of an owner that is gone."""
-        for key in [key for key, waiting in self._listeners.items() if any(each.owner is owner for each in waiting)]:
-            kept = [each for each in self._listeners[key] if each.owner is not owner]
+        for place in self._places.pop(owner, ()):
+            kept = [each for each in self._listeners.pop(place, ()) if each.owner is not owner]
             if kept:
-                self._listeners[key] = kept
-            else:
-                del self._listeners[key]
+                self._listeners[place] = kept
 
     def is_listening(self, namespace: str, port: int) -> bool:
         """Tell whether something would answer."""

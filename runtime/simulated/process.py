@@ -214,9 +214,7 @@ class Process:
 
     async def sleep_until(self, deadline: float) -> None:
         """Sleep, then wait for this process's turn; signals that are caught don't cut it short."""
-        with trio.CancelScope(deadline=deadline):
-            await trio.sleep_forever()
-        await self.container.machine.turn(self.turn_key)
+        await self.container.machine.turn(self.turn_key, deadline)
 
     async def sleep(self, seconds: float) -> None:
         """Sleep for `seconds`, as `sleep_until`."""
@@ -269,3 +267,13 @@ class Process:
         if file is None:
             raise OSError(9, "Bad file descriptor")
         await file.write(data)
+
+
+def in_turn(main: Main, at: float = -math.inf) -> Main:
+    """Return a program that waits for `at` and for its process's turn before its first step."""
+
+    async def begin(process: Process) -> int:
+        await process.container.machine.turn(process.turn_key, at)
+        return await main(process)
+
+    return begin

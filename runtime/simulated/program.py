@@ -176,8 +176,7 @@ class AnsweredProgram:
 
             async def steps() -> None:
                 for at, step in _steps(self.run, process, started):
-                    await trio.sleep_until(started + at)
-                    await process.container.machine.turn(process.turn_key)
+                    await process.container.machine.turn(process.turn_key, started + at)
                     await step()
 
             process.container.start_task(steps)

@@ -98,7 +98,7 @@ class SimulatedRuntime:
         hub = EventHub(lambda event: bool(faults.lost_events) and self._faults.is_lost(event, self._age()))
         turns = turn or self._referee.turn
         self.machine = Machine(now, turns, hub, host, oom_kills_group=oom_kills_group, boot_seconds=latencies.boot)
-        self._images = ImageStore(images or {}, default_image, seed, self._faults)
+        self._images = ImageStore(images or {}, default_image, seed, self._faults, turns)
         self._volumes = VolumeStore(host.now)
         commands = Commands(self._images, self._volumes, programs, exit_code_on_term, adapt)
         self._pods = Pods(self.machine, commands, seed)
@@ -130,19 +130,29 @@ class SimulatedRuntime:
         await trio.sleep_until(at)
         self.machine.events.publish(RuntimeEvent(type=RuntimeEventType.RESYNC, at=self.machine.now()))
 
-    async def _enter(self, seconds: float = 0.0, *, call: str = "") -> trio.Nursery:
-        """Take a call's time; CRIError when it is to fail.
+    async def _enter(self, seconds: float = 0.0, *, call: str = "", settles: bool = False) -> trio.Nursery:
+        """Take a call's time, one that `settles` at least until all that happens now has; CRIError when it is to fail.
 
         RuntimeUnavailableError while the engine is away or the runtime is not open. Calls that end at one instant go
         on in the order in which they were made.
         """
-        if seconds:
+        if seconds or settles:
             self._calls += 1
-            key = f"{self._calls:012d}"
-            await trio.sleep(seconds)
-            await self.machine.turn(key)
+            await self.machine.turn(f"{self._calls:012d}", trio.current_time() + seconds)
         else:
             await trio.lowlevel.checkpoint()
+        return self._opened(call)
+
+    async def _look(self, call: str) -> None:
+        """Take the time of a call that only reads; where that is none, nobody else runs meanwhile."""
+        if self._latencies.query:
+            await self._enter(self._latencies.query, call=call)
+        else:
+            await trio.lowlevel.checkpoint_if_cancelled()
+            self._opened(call)
+
+    def _opened(self, call: str) -> trio.Nursery:
+        """Return the nursery of processes; CRIError, RuntimeUnavailableError."""
         if self._nursery is None:
             raise RuntimeUnavailableError("the simulated runtime is not open")
         if self._faults.plan.restarts and self._faults.is_away(self._age()):
@@ -195,12 +205,12 @@ class SimulatedRuntime:
 
     async def list_pod_sandboxes(self, pod_uid: str | None = None) -> tuple[PodSandboxStatus, ...]:
         """Return the sandboxes, or those of one pod, newest first."""
-        await self._enter(self._latencies.query, call="ListPodSandbox")
+        await self._look("ListPodSandbox")
         return tuple(sandbox.status() for sandbox in self._pods.sandboxes_of(pod_uid))
 
     async def pod_sandbox_status(self, sandbox_id: SandboxID) -> PodSandboxStatus:
         """Return one sandbox; NotFoundError."""
-        await self._enter(self._latencies.query, call="PodSandboxStatus")
+        await self._look("PodSandboxStatus")
         return self._pods.sandbox(sandbox_id).status()
 
     # -- containers
@@ -248,12 +258,12 @@ class SimulatedRuntime:
 
     async def list_containers(self, pod_uid: str | None = None) -> tuple[ContainerSummary, ...]:
         """Return the containers, or those of one pod, newest first."""
-        await self._enter(self._latencies.query, call="ListContainers")
+        await self._look("ListContainers")
         return tuple(summary_of(container) for container in self._pods.containers_of(pod_uid))
 
     async def container_status(self, container_id: ContainerID) -> ContainerStatus:
         """Return one container in full; NotFoundError."""
-        await self._enter(self._latencies.query, call="ContainerStatus")
+        await self._look("ContainerStatus")
         return status_of(self._pods.container(container_id))
 
     async def update_container_resources(self, container_id: ContainerID, resources: LinuxContainerResources) -> None:
@@ -286,7 +296,7 @@ class SimulatedRuntime:
 
     async def dial(self, sandbox_id: SandboxID, port: int) -> trio.abc.Stream:
         """Connect to a TCP port in the sandbox's network; ConnectionRefusedError when nothing listens."""
-        await self._enter(self._latencies.dial)
+        await self._enter(self._latencies.dial, settles=True)
         return self.machine.network.dial(self._pods.sandbox(sandbox_id).network, port)
 
     def events(self) -> AbstractAsyncContextManager[AsyncIterator[RuntimeEvent]]:
@@ -308,12 +318,12 @@ class SimulatedRuntime:
 
     async def image_status(self, image: str) -> Image | None:
         """Return the image known under this name, digest or id, None when absent."""
-        await self._enter(self._latencies.query, call="ImageStatus")
+        await self._look("ImageStatus")
         return self._images.get(image)
 
     async def list_images(self) -> tuple[Image, ...]:
         """Return all images on the node."""
-        await self._enter(self._latencies.query, call="ListImages")
+        await self._look("ListImages")
         return self._images.all()
 
     async def remove_image(self, image: str) -> None:
@@ -350,7 +360,7 @@ class SimulatedRuntime:
         await self._enter()
         self._volumes.remove(handle)
 
-    async def list_volumes(self) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
-        """Return every volume."""
+    async def list_volumes(self, pod_uid: str | None = None) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
+        """Return every volume, or those of one pod."""
         await self._enter()
-        return self._volumes.all()
+        return self._volumes.all() if pod_uid is None else self._volumes.of(pod_uid)

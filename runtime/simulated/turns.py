@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Protocol
 
 import trio
 import trio.testing
 from attrs import define, field
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
-    Turn = Callable[[str], Awaitable[None]]
-    """Wait until it is the turn of a key at the present instant."""
+    class Turn(Protocol):
+        """Orders what happens at one instant."""
+
+        async def __call__(self, key: str, at: float = -math.inf, /) -> None:
+            """Wait until `at` (Trio time), then until it is the turn of a key at that instant."""
 
 
 @define(eq=False)
@@ -27,8 +30,10 @@ class Referee:
     _tickets: int = field(default=0, init=False)
     _arrived: trio.Event = field(factory=trio.Event, init=False)
 
-    async def turn(self, key: str) -> None:
-        """Wait for this caller's turn. Cancellation leaves the queue unharmed."""
+    async def turn(self, key: str, at: float = -math.inf, /) -> None:
+        """Wait until `at`, then for this caller's turn. Cancellation leaves the queue unharmed."""
+        if at > trio.current_time():
+            await trio.sleep_until(at)
         released = trio.Event()
         self._tickets += 1
         heapq.heappush(self._waiting, (key, self._tickets, released))

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 
 
 def summary_of(container: Container) -> ContainerSummary:
-    """Return a container as a list shows it."""
+    """Return a container as a list shows it; made once a state, as lists are long and asked for each second."""
+    known = container.summary
+    if known is None or known.state is not container.state:
+        known = container.summary = _make_summary(container)
+    return known
+
+
+def _make_summary(container: Container) -> ContainerSummary:
     config = container.config
     return ContainerSummary(
         id=container.id,

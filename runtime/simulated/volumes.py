@@ -30,6 +30,7 @@ class VolumeStore:
 
     _clock: Callable[[], float]
     _volumes: dict[VolumeHandle, Volume] = field(factory=dict, init=False)
+    _of_pod: dict[str, set[VolumeHandle]] = field(factory=dict, init=False)
 
     def create(self, config: VolumeConfig) -> VolumeHandle:
         """Make a volume, or return the one that exists for this pod and name."""
@@ -38,6 +39,7 @@ class VolumeStore:
             limit = config.size_limit_bytes if config.medium == "Memory" else None
             root = Directory(mode=config.mode, gid=config.gid or 0, mtime=self._clock(), budget=Budget(limit))
             self._volumes[handle] = Volume(config, Tree(root, self._clock))
+            self._of_pod.setdefault(config.pod_uid, set()).add(handle)
         return handle
 
     def tree(self, handle: VolumeHandle) -> Tree:
@@ -72,8 +74,14 @@ class VolumeStore:
 
     def remove(self, handle: VolumeHandle) -> None:
         """Forget a volume; containers that have it mounted keep its tree."""
-        self._volumes.pop(handle, None)
+        volume = self._volumes.pop(handle, None)
+        if volume is not None:
+            self._of_pod[volume.config.pod_uid].discard(handle)
 
     def all(self) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
         """Return every volume with its configuration."""
         return tuple((handle, volume.config) for handle, volume in sorted(self._volumes.items()))
+
+    def of(self, pod_uid: str) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
+        """Return a pod's volumes with their configurations."""
+        return tuple((handle, self._volumes[handle].config) for handle in sorted(self._of_pod.get(pod_uid, ())))

@@ -57,8 +57,8 @@ class Contents(Protocol):
     def argv_of(self, config: ContainerConfig, image: Image) -> tuple[str, ...]:
         """Return the argument vector."""
 
-    def first_main(self, process: Process) -> Main:
-        """Return what the first process does; StartFailure."""
+    def first_main(self, process: Process, at: float) -> Main:
+        """Return what the first process does from `at` on; StartFailure."""
 
     def exec_main(self, process: Process) -> Main:
         """Return what a command inside the container does; StartFailure."""

@@ -221,3 +221,40 @@ def test_a_history_leaves_repeats_out() -> None:
 )
 def test_a_value_is_shown_as_expectations_spell_it(value: object, text: str) -> None:
     assert shown(value) == text
+
+
+TWO_PODS = [
+    {**status(0.0, "Running", "True", "running", is_ready=True), "pod": "p"},
+    {**status(0.5, "Failed", "False", "terminated:Error:3", is_ready=False), "pod": "q"},
+    {**of_container(1.0, "run", what="start"), "pod": "p"},
+    {**of_container(1.5, "run", what="start"), "pod": "q"},
+    {**of_container(2.0, "run", what="exit"), "pod": "p"},
+    {**of_container(2.5, "log", line="one"), "pod": "p"},
+    {**of_container(3.0, "log", line="two"), "pod": "q"},
+]
+ASKED = [
+    ("ready(a) == true", "a is in 2 pods: name one, as in @1/a"),
+    ("ready(b) == true", "no status of b"),
+    ("exitcode(@1/a) == 0", "the trace does not tell the exitcode of a#1"),
+    ("reason(@1/a#2) == Error", "a#2 never exited"),
+    ("job(failed) == 1", "no job record"),
+    ("gap(@1/a started, @1/a exited) == soon", "a length is compared with 'soon'"),
+    ('gap(@1/a started, @1/a exited) contains "1"', "a length is compared with '1'"),
+    ("@1/phase < 3", "cannot compare 'Running' < 3"),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), ASKED, ids=[row[0] for row in ASKED])
+def test_what_a_trace_of_two_pods_does_not_tell(text: str, why: str) -> None:
+    verdict = check(Trace.of(TWO_PODS), text)
+    assert (verdict.holds, verdict.because) == (False, why)
+
+
+def test_what_a_trace_of_two_pods_tells_of_both() -> None:
+    trace = Trace.of(TWO_PODS)
+    for text in ("runs(a) == 2", 'log(a) == "one\ntwo"', "pods == 2", "pods(Failed) == 1", "@2/phase == Failed"):
+        assert check(trace, text).holds, text
+
+
+def test_a_trace_without_a_status_has_no_phase() -> None:
+    assert check(Trace.of([]), "phase == Running").because == "no status record"

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pytest
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the programs under test, also where whoever started the tests ignores it (as `&` of a shell)."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

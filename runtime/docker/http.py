@@ -20,7 +20,7 @@ from runtime.api import RuntimeUnavailableError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-    from runtime.docker.endpoint import Endpoint
+    from runtime.docker.endpoint import Endpoint, TLSFiles
 
 CHUNK_BYTES = 65536
 
@@ -189,11 +189,20 @@ async def _connect_tcp(endpoint: Endpoint) -> trio.abc.Stream:
     stream = await trio.open_tcp_stream(endpoint.host, endpoint.port or 2375)
     if endpoint.tls is None:
         return stream
-    context = ssl.create_default_context(cafile=endpoint.tls.ca)
-    if not endpoint.tls.verify:
+    try:
+        return await _secured(stream, endpoint, endpoint.tls)
+    except BaseException:
+        await trio.aclose_forcefully(stream)
+        raise
+
+
+async def _secured(stream: trio.abc.Stream, endpoint: Endpoint, tls: TLSFiles) -> trio.abc.Stream:
+    """Do the handshake of TLS; SSLError, OSError."""
+    context = ssl.create_default_context(cafile=tls.ca)
+    if not tls.verify:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    if endpoint.tls.cert is not None:
-        context.load_cert_chain(endpoint.tls.cert, endpoint.tls.key)
+    if tls.cert is not None:
+        context.load_cert_chain(tls.cert, tls.key)
     secured = trio.SSLStream(stream, context, server_hostname=endpoint.host, https_compatible=True)
     await secured.do_handshake()
     return secured

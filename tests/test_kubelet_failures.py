@@ -219,7 +219,7 @@ async def test_a_variable_from_a_file(
     setup = container("setup", image="busybox:1", command=script, volume_mounts=mounts)
     async with a_node({"setup": ()}) as node:
         node.create(a_pod(container("main", env=(variable,), volume_mounts=mounts), init=[setup], volumes=(volume,)))
-        await node.until(2)
+        await node.until(11)  # behind init containers a node tells it with the second try, ten seconds later
         assert node.states("main")[-1].split()[1] == state
 
 

@@ -24,7 +24,7 @@ async def test_a_sync_waits_for_a_look_that_began_after_it_at_the_same_instant(a
 
 @pytest.mark.parametrize(
     ("timing", "syncs"),
-    [pytest.param(FAST, [0, 0, 0, 7, 7, 14, 24, 24], id="fast"), pytest.param(KUBELET, [0, 0, 7, 7, 14], id="kubelet")],
+    [pytest.param(FAST, [0, 0, 7, 7, 14, 24, 24], id="fast"), pytest.param(KUBELET, [0, 0, 7, 7, 14], id="kubelet")],
 )
 async def test_the_kubelets_own_status_writes_wake_no_worker(
     autojump_clock: MockClock, timing: Timing, syncs: list[float]

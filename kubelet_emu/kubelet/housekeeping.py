@@ -12,6 +12,7 @@ import trio
 from attrs import define, field
 
 from kubelet_emu.kubelet.pod_worker import WorkerState
+from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.pod_updates import orphan_pod
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from kubelet_emu.rules.observed import ObservedPod
 
 ORPHAN_GRACE_SECONDS = 1
+LAST_KEY = "~"
+"""Stands behind the key of every worker."""
 MAX_PERIODS = 5
 """A pass over all pods comes a period after any pass, but no later than this many periods after the one before."""
 
@@ -61,14 +64,16 @@ class Housekeeping:
             self.untidy(uid)
         while self.workers or (not self.settings.keep_removed and self.services.pleg.known()):
             await self.tidied()
+        await self.services.timebase.turn(Lane.CONTROLLER, "")
 
     async def run(self) -> None:
         """Tidy up every two seconds, and at once where something is left; runs until cancelled."""
-        period = self.settings.timing.housekeeping_seconds
+        turn, period = self.services.timebase.turn, self.settings.timing.housekeeping_seconds
         complete_at = latest_at = trio.current_time() + period
         while True:
             with trio.move_on_at(complete_at):
                 await self._woken.wait()
+            await turn(Lane.WORKER, LAST_KEY)  # after all workers of this instant, which may have something left to do
             untidy, self._untidy, self._woken = self._untidy, {}, trio.Event()
             is_complete = trio.current_time() >= complete_at
             if is_complete or self.static_pods.has_had_any:

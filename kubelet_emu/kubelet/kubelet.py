@@ -279,6 +279,7 @@ class Kubelet:
             await self.housekeeping.tidied()
             self._workers.pop(uid, None)
             self.services.statuses.forget(uid)
+        await self.timebase.turn(Lane.WORKER, uid)
         while uid in self.static_pods.wanted:
             if self.static_pods.may_start(pod, self._unfinished()):
                 self._add(pod, pods, is_static=True)

@@ -93,18 +93,21 @@ class PLEG:
         """Return the number of the look that began last; one with a higher number sees all that happened by now."""
         return self._looks
 
+    def has_newer(self, uid: str, look: int) -> bool:
+        """Tell whether the pod was seen by a look with a higher number."""
+        entry = self._cache.get(uid)
+        return self._complete_look > look or (entry is not None and entry.look > look)
+
     async def newer_than(self, uid: str, look: int) -> ObservedPod:
         """Wait until the pod was seen by a look with a higher number and return it.
 
         Cancellation leaves nothing behind. Source: kubelet v1.36 cache.GetNewerThan.
         """
-        while True:
-            entry = self._cache.get(uid)
-            if self._complete_look > look or (entry is not None and entry.look > look):
-                return self.get(uid)
+        while not self.has_newer(uid, look):
             if self.timing.relist_on_events:
                 self.request(uid)
             await self._waiters.setdefault(uid, trio.Event()).wait()
+        return self.get(uid)
 
     async def look_before_removal(self, container_id: ContainerID) -> None:
         """Record the end of a run that is about to be removed, in case no relist sees it any more."""

@@ -164,11 +164,14 @@ class PodWorker:
 
     async def _next_step(self) -> tuple[Pod, ObservedPod]:
         """Return what the next step works on: the pod as it is now, and a look at the runtime after the last step."""
+        pleg, timebase = self.services.pleg, self.services.timebase
+        await timebase.turn(Lane.WORKER, self.key)
         pod, self._wake = self.pod, trio.Event()
-        await self.services.pleg.newer_than(self.uid, self._last_look)
-        await self.services.timebase.turn(Lane.WORKER, self.key)
+        if not pleg.has_newer(self.uid, self._last_look):
+            await pleg.newer_than(self.uid, self._last_look)
+            await timebase.turn(Lane.WORKER, self.key)
         self._steps += 1
-        return pod, self.services.pleg.get(self.uid)
+        return pod, pleg.get(self.uid)
 
     def _due(self, pod: Pod, wait: float) -> float:
         """Return when the next sync is due at the latest: after `wait`, or at the pod's deadline."""

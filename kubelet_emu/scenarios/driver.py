@@ -149,6 +149,8 @@ class Driver:
             is_over = self._all_terminal if end.condition == "pod terminal" else self._all_deleted
             while not is_over():
                 await self.recording.more.wait()
+        # What else happens at this instant belongs to the recording, whoever of the tasks was woken first.
+        await self.cluster.timebase.turn(Lane.CONTROLLER, self.scenario.name)
 
     async def _sleep_until(self, at: float) -> None:
         await trio.sleep_until(at)

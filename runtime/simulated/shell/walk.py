@@ -114,7 +114,7 @@ async def _negated(shell: Shell, node: Negated) -> int:
     try:
         shell.status = int(await _test(shell, node.body) == 0)
     except LoopControl:
-        shell.status = 1
+        shell.status = int(shell.status == 0)
         raise
     except FunctionReturn as end:
         raise FunctionReturn(int(end.status == 0)) from end

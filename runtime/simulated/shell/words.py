@@ -157,7 +157,7 @@ class WordReader:
 
     def _literal(self, text: str, *, is_quoted: bool) -> None:
         last = self.parts[-1] if self.parts else None
-        if isinstance(last, Literal) and last.is_quoted == is_quoted:
+        if isinstance(last, Literal) and last.is_quoted == is_quoted and (text or not is_quoted):
             self.parts[-1] = Literal(last.text + text, is_quoted)
         else:
             self.parts.append(Literal(text, is_quoted))

@@ -68,10 +68,10 @@ async def rm(process: Process, name: str, arguments: list[str]) -> int:
 async def _remove(process: Process, path: str, *, is_recursive: bool, is_told: bool) -> None:
     node = access.need(process, path.rstrip("/") or "/", follow=False)
     if isinstance(node, Directory):
-        if not is_recursive:
-            raise AppletError(f"'{path}' is a directory")
         if posixpath.basename(path.rstrip("/")) in {".", ".."}:
             raise AppletError("can't remove '.' or '..'")
+        if not is_recursive:
+            raise AppletError(f"'{path}' is a directory")
         for child in sorted(node.children):
             await _remove(process, f"{path.rstrip('/')}/{child}", is_recursive=True, is_told=is_told)
     access.remove(process, path)

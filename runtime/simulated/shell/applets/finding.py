@@ -146,7 +146,7 @@ class _Reader:
         test = self.all()
         while self.words[:1] in (["-o"], ["-or"]):
             self.words.pop(0)
-            test = _either(test, self.all())
+            test = _either(test, self.all() if self.words else _opposite(_always))
         return test
 
     def all(self) -> Test:
@@ -163,7 +163,7 @@ class _Reader:
             return _opposite(self.one())
         if word == "(":
             test = self.any()
-            if self.take("')'") != ")":
+            if not self.words or self.words.pop(0) != ")":
                 raise AppletError("unpaired '('")
             return test
         self.has_action = self.has_action or word in _ACTIONS
@@ -311,7 +311,10 @@ def _fit(walk: _Walk, word: str, value: str) -> Callable[[_Visit], bool]:
         case "-size":
             return _size(value)
         case "-newer":
-            than = access.need(walk.process, value).mtime
+            found = access.get(walk.process, value)
+            if found is None:
+                raise AppletError(f"can't stat '{value}': No such file or directory")
+            than = found.mtime
             return lambda visit: visit.node.mtime > than
         case "-mmin" | "-mtime":
             unit, compared = (_MINUTE if word == "-mmin" else _DAY), _Compared.of(value)
@@ -337,7 +340,7 @@ def _size(value: str) -> Callable[[_Visit], bool]:
     if match is None:
         raise AppletError(f"invalid number '{value}'")
     compared, unit = _Compared.of(match[1]), _BLOCKS[match[2]]
-    return lambda visit: compared.fits(math.ceil(size_of(visit.node) / unit))
+    return lambda visit: compared.fits(size_of(visit.node) / unit)
 
 
 def _permission(value: str) -> Callable[[_Visit], bool]:

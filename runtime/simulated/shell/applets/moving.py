@@ -46,7 +46,10 @@ async def cp(process: Process, name: str, arguments: list[str]) -> int:
     status = 0
     for source in sources:
         node = access.get(process, source, follow=not taken.has("a", "d", "P", "R", "r") or source.endswith("/"))
-        if node is None:
+        if taken.has("s"):
+            path = _destination(process, source, target, into=into)
+            problem = _copy_as_link(process, source, path)
+        elif node is None:
             problem = f"can't stat '{source}': No such file or directory"
         elif isinstance(node, Directory) and not taken.has("a", "r", "R"):
             problem = f"omitting directory '{source}'"
@@ -67,16 +70,21 @@ async def _copy(process: Process, source: str, node: Entry, target: str, taken: 
     if taken.has("n") and present is not None:
         return ""
     try:
-        if taken.has("s"):
-            access.create(process, target, Symlink(source))
-        elif isinstance(node, Directory):
+        if isinstance(node, Directory):
             return await _copy_directory(process, source, node, target, taken)
-        else:
-            await _copy_file(process, source, node, target, taken)
+        await _copy_file(process, source, node, target, taken)
     except OSError as error:
         return f"can't create '{target}': {error.strerror}"
     if taken.has("v"):
         await put(process, f"'{source}' -> '{target}'\n")
+    return ""
+
+
+def _copy_as_link(process: Process, source: str, target: str) -> str:
+    try:
+        access.create(process, target, Symlink(source))
+    except OSError as error:
+        return f"can't create symlink '{target}' to '{source}': {error.strerror}"
     return ""
 
 

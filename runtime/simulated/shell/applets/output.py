@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _ECHO_ESCAPE = re.compile(r"\\(?:([ntrabfve\\])|x([0-9a-fA-F]{1,2})|0([0-7]{0,3})|(c))")
 _B_ESCAPE = re.compile(r"\\(?:([ntrabfve\\])|x([0-9a-fA-F]{1,2})|0?([0-7]{1,3})|(c))")
+_INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)")
 _LENGTH = re.compile(r"(?<=%)[hlLjzt]+")
 _DIRECTIVE = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+)?)?[hlLjzt]*([diouxXcsbeEfFgGaA%])")
 
@@ -116,14 +117,13 @@ class _Printf:
         return str(f"{form}{point}s" % data).encode("latin-1").decode(errors="surrogateescape")
 
     def number(self, value: str | None) -> int:
-        if not value:
-            self.fault("invalid number ''")
-            return 0
-        if value[0] in "'\"":
-            return ord(value[1:2] or "\0")
-        match = re.match(r"\s*([+-]?)(0[xX][0-9a-fA-F]+|\d+)", value)
-        if match is None or match.end() != len(value):
-            self.fault(f"invalid number '{value.lstrip()}'")
+        """Return an argument as a whole number; one that begins with a quote is the code of what follows."""
+        text = (value or "").lstrip()
+        if text[:1] in {"'", '"'}:
+            return ord(text[1:2] or "\0")
+        match = _INTEGER.fullmatch(text)
+        if match is None:
+            self.fault(f"invalid number '{text}'")
             return 0
         digits = match[2]
         base = 16 if digits[:2] in {"0x", "0X"} else 8 if digits.startswith("0") else 10

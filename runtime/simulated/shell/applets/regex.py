@@ -13,6 +13,20 @@ _CLASSES = {
     "cntrl": r"\x00-\x1f\x7f", "word": r"\w",
 }  # fmt: skip
 _CACHED = 512
+_REASONS = {
+    "missing ), unterminated subpattern": "Unmatched ( or \\(", "unbalanced parenthesis": "Unmatched ) or \\)",
+    "unterminated character set": "Unmatched [, [^, [:, [., or [=",
+    "nothing to repeat": "Invalid preceding regular expression", "invalid group reference": "Invalid back reference",
+}  # fmt: skip
+
+
+class BadPatternError(AppletError):
+    """A pattern that is none; `reason` is the C library's."""
+
+    def __init__(self, pattern: str, reason: str) -> None:
+        """Keep the reason."""
+        super().__init__(f"bad regex '{pattern}'", 2)
+        self.reason = reason
 
 
 @lru_cache(maxsize=_CACHED)
@@ -31,7 +45,7 @@ def _compile(translated: str, pattern: str, *, ignores_case: bool) -> re.Pattern
     try:
         return re.compile(translated, re.DOTALL | (re.IGNORECASE if ignores_case else re.NOFLAG))
     except re.error as error:
-        raise AppletError(f"bad regex '{pattern}'", 2) from error
+        raise BadPatternError(pattern, _REASONS.get(error.msg.partition(" at ")[0], error.msg)) from error
 
 
 def _translate(pattern: str, *, is_basic: bool) -> str:

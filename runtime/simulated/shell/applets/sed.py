@@ -32,7 +32,7 @@ class _Editor:
     number: int = 0
     space: str = ""
     hold: str = ""
-    status: int | None = None
+    has_quit: bool = False
     has_changed: bool = False
     _after: list[str] = field(factory=list)
     _ranges: dict[int, int] = field(factory=dict)
@@ -42,7 +42,7 @@ class _Editor:
     async def run(self) -> None:
         """Edit all lines; a `q` ends it."""
         restarts = False
-        while self.status is None and (restarts or self._next()):
+        while not self.has_quit and (restarts or self._next()):
             self.process.step()
             restarts = await self._cycle()
         for path, lines in self._written.items():
@@ -63,13 +63,26 @@ class _Editor:
         return True
 
     def _print(self, text: str) -> None:
+        """Print a line, behind a newline if what was printed before had none."""
+        if self.output and not self.output[-1].endswith(_NEWLINE):
+            self.output.append(_NEWLINE)
         self.output.append(text + _NEWLINE)
+
+    def _print_space(self) -> None:
+        """Print the pattern space, without a newline when the last line of the input has none."""
+        self._print(self.space)
+        if self.is_last and self.ends_open:
+            self.output[-1] = self.space
 
     def _flush(self) -> None:
         """Print the pattern space and what waits behind it."""
         if not self.is_quiet:
-            self._print(self.space)
-        self.output += self._after
+            self._print_space()
+        self._print_after()
+
+    def _print_after(self) -> None:
+        for text in self._after:
+            self._print(text.removesuffix(_NEWLINE))
         self._after.clear()
 
     async def _cycle(self) -> bool:
@@ -83,13 +96,11 @@ class _Editor:
                 continue
             match command.name:
                 case "d":
-                    self.output += self._after
-                    self._after.clear()
+                    self._print_after()
                     return False
                 case "D":
                     head, newline, rest = self.space.partition(_NEWLINE)
-                    self.output += self._after
-                    self._after.clear()
+                    self._print_after()
                     self.space = rest if newline else head
                     return bool(newline)
                 case "n" | "N":
@@ -99,10 +110,9 @@ class _Editor:
                     if not self._is_inside(at, command):
                         self._print(command.text)
                     return False
-                case "q" | "Q":
-                    self.status = int(command.text or "0")
-                    if command.name == "q":
-                        self._flush()
+                case "q":
+                    self.has_quit = True
+                    self._flush()
                     return False
                 case "b" | "t" | "T":
                     at = self._jump(at, command)
@@ -144,7 +154,7 @@ class _Editor:
             case "y":
                 self.space = self.space.translate(str.maketrans(command.flags, command.text))
             case "p":
-                self._print(self.space)
+                self._print_space()
             case "P":
                 self._print(self.space.partition(_NEWLINE)[0])
             case "=":
@@ -154,7 +164,8 @@ class _Editor:
             case "a":
                 self._after.append(command.text + _NEWLINE)
             case "r":
-                self._after.append(await self._file(command.path))
+                if text := await self._file(command.path):
+                    self._after.append(text)
             case "w":
                 self._written.setdefault(command.path, []).append(self.space + _NEWLINE)
             case "h":
@@ -167,8 +178,6 @@ class _Editor:
                 self.space += _NEWLINE + self.hold
             case "x":
                 self.space, self.hold = self.hold, self.space
-            case "l":
-                self._print(self.space.encode("unicode_escape").decode() + "$")
 
     async def _file(self, path: str) -> str:
         try:
@@ -236,7 +245,7 @@ class _Editor:
         if changed:
             self.has_changed = True
             if "p" in command.flags:
-                self._print(self.space)
+                self._print_space()
             if command.path:
                 self._written.setdefault(command.path, []).append(self.space + _NEWLINE)
         elif command.path:
@@ -298,10 +307,14 @@ async def sed(process: Process, name: str, arguments: list[str]) -> int:
     if suffix is not None:
         return await _edit_in_place(process, name, commands, rest, suffix, is_quiet=taken.has("n"))
     inputs = Inputs(process, name, rest)
-    editor = _editor(process, commands, await inputs.text(), is_quiet=taken.has("n"))
+    parts = [await access.read_all(file) async for _, file in inputs.files()]
+    data = b"".join(part if part.endswith(b"\n") or not part else part + b"\n" for part in parts[:-1]) + b"".join(
+        parts[-1:]
+    )
+    editor = _editor(process, commands, data, is_quiet=taken.has("n"))
     await editor.run()
     await process.write(1, _result(editor))
-    return editor.status or inputs.status
+    return inputs.status
 
 
 def _in_place(arguments: list[str]) -> tuple[list[str], str | None]:
@@ -354,8 +367,4 @@ def _editor(process: Process, commands: tuple[Command, ...], data: bytes, *, is_
 
 
 def _result(editor: _Editor) -> bytes:
-    """Return the output; when the input's last line has no newline and was printed last, it gets none."""
-    text = "".join(editor.output)
-    if editor.ends_open and editor.is_last:
-        text = text.removesuffix(_NEWLINE)
-    return text.encode(errors="surrogateescape")
+    return "".join(editor.output).encode(errors="surrogateescape")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field, frozen
 
 from runtime.simulated.shell.applets.base import AppletError
+from runtime.simulated.shell.applets.regex import BadPatternError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     Compile = Callable[..., re.Pattern[str]]
     """Compiles a pattern of the basic or the extended kind."""
 
-_WITHOUT_ARGUMENT = frozenset("=dDgGhHlnNpPqQx")
+_WITHOUT_ARGUMENT = frozenset("=dDgGhHlnNpPqx")
 _LABEL_END = re.compile(r"[;\n}]")
 _FLAGS = re.compile(r"[gpiIe0-9]*")
 
@@ -76,8 +77,8 @@ class ScriptReader:
                 self.at = len(self.text) if end < 0 else end
             else:
                 self._command()
-        if self._open:
-            raise AppletError("unterminated {")
+        for place in self._open:
+            self.commands[place] = evolve(self.commands[place], target=len(self.commands))
         return tuple(self._linked(command) for command in self.commands)
 
     def _linked(self, command: Command) -> Command:
@@ -106,10 +107,9 @@ class ScriptReader:
         self.commands.append(self._with_argument(command))
 
     def _close(self) -> None:
-        if not self._open:
-            raise AppletError("unexpected '}'")
-        place = self._open.pop()
-        self.commands[place] = evolve(self.commands[place], target=len(self.commands))
+        if self._open:
+            place = self._open.pop()
+            self.commands[place] = evolve(self.commands[place], target=len(self.commands))
 
     def _with_argument(self, command: Command) -> Command:
         match command.name:
@@ -131,12 +131,6 @@ class ScriptReader:
                 end = match.start() if match else len(self.text)
                 text, self.at = self.text[self.at : end].strip(), end
                 return evolve(command, text=text)
-            case "q" | "Q":
-                self._skip()
-                found = re.compile(r"\d*").match(self.text, self.at)
-                text = found[0] if found else ""
-                self.at += len(text)
-                return evolve(command, text=text)
         if command.name not in _WITHOUT_ARGUMENT | {"{", "}"}:
             raise AppletError(f"unsupported command {command.name}")
         return command
@@ -149,10 +143,9 @@ class ScriptReader:
         return self.text[start : self.at].strip()
 
     def _lines(self) -> str:
-        r"""Read the text of a, i or c: up to a newline without a backslash in front."""
+        r"""Read the text of a, i or c, up to a newline without a backslash; blanks behind a first backslash count."""
         self._skip()
         if self._take("\\"):
-            self._skip()
             self._take("\n")
         start = self.at
         while self.at < len(self.text) and self.text[self.at] != "\n":
@@ -197,10 +190,13 @@ class ScriptReader:
             return None
         pattern = self._part(self.text[self.at : self.at + 1])
         self.at += 1
-        return Address(Kind.PATTERN, pattern=self._compiled(pattern, ignores_case=self._take("I")))
+        return Address(Kind.PATTERN, pattern=self._compiled(pattern, ignores_case=False))
 
     def _compiled(self, pattern: str, *, ignores_case: bool) -> re.Pattern[str] | None:
-        return self.compile(_with_newlines(pattern), ignores_case=ignores_case) if pattern else None
+        try:
+            return self.compile(_with_newlines(pattern), ignores_case=ignores_case) if pattern else None
+        except BadPatternError as error:
+            raise AppletError(f"{error}: {error.reason}") from error
 
     def _part(self, delimiter: str) -> str:
         """Read a part behind the delimiter at the position; the position is then at its end."""
@@ -253,9 +249,7 @@ class ScriptReader:
         delimiter = self.text[self.at : self.at + 1]
         source = _plain(self._part(delimiter))
         target = _plain(self._replacement(delimiter))
-        if len(source) != len(target):
-            raise AppletError("strings for 'y' command are different lengths")
-        return evolve(command, text=target, flags=source)
+        return evolve(command, text=target[: len(source)], flags=source[: len(target)])
 
 
 def _plain(text: str) -> str:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from shell_rows import scripts, topics
 from two_shells import simulate
+
+from runtime.simulated.shell.builtins import BUILTINS
+from runtime.simulated.shell.registry import APPLETS
 
 WORDS = [
     ("lines of two files in columns", "printf 'a\\nb\\n' >f; printf 'b\\nc\\n' >g; comm f g", "a\n\t\tb\n\tc\n", 0),
@@ -145,6 +151,8 @@ WORDS = [
         ),
         1,
     ),
+    ("a shell by another name", "bash -c 'echo $0 $1' b c; dash -c 'exit 3'; echo $?", "b c\n3\n", 0),
+    ("a directory by another word", "chdir /tmp && pwd; ionice -c 3 echo low", "/tmp\nlow\n", 0),
 ]
 
 NETWORK = [
@@ -242,3 +250,9 @@ def test_a_word(why: str, script: str, output: str, code: int) -> None:
 def test_a_word_of_the_network(why: str, script: str, output: str, code: int) -> None:
     shown = simulate(SITE + script)[0]
     assert (shown.stdout, shown.code) == (output, code)
+
+
+def test_every_word_is_tried() -> None:
+    tried = [script for topic in topics() for script in scripts(topic)] + [row[1] for row in (*WORDS, *NETWORK)]
+    words = set(re.split(r"[\s;|&(){}!`<>\"']+", "\n".join(tried)))
+    assert {*APPLETS, *BUILTINS} - words == set()

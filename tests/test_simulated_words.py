@@ -152,7 +152,12 @@ WORDS = [
         1,
     ),
     ("a shell by another name", "bash -c 'echo $0 $1' b c; dash -c 'exit 3'; echo $?", "b c\n3\n", 0),
-    ("a directory by another word", "chdir /tmp && pwd; ionice -c 3 echo low", "/tmp\nlow\n", 0),
+    (
+        "a directory by another word",
+        "chdir /etc && pwd; ionice -c 3 echo low; ionice -c2 -n 7; ionice -t echo t",
+        "/etc\nlow\nnone: prio 0\nt\n",
+        0,
+    ),
 ]
 
 NETWORK = [

@@ -84,7 +84,7 @@ _APPLETS: dict[str, Applet] = {
     "hostname": system.hostname,
     "httpd": httpd,
     "id": system.id_,
-    "ionice": processes.run_given,
+    "ionice": processes.ionice,
     "ip": naming.ip,
     "kill": processes.kill,
     "killall": processes.killall,

@@ -325,7 +325,7 @@ async def nice(process: Process, name: str, arguments: list[str]) -> int:
 
 
 async def run_given(process: Process, name: str, arguments: list[str]) -> int:
-    """Run the command that is given: nohup, setsid, ionice."""
+    """Run the command that is given: nohup, setsid."""
     words = list(arguments)
     while words and words[0].startswith("-"):
         words.pop(0)
@@ -334,6 +334,19 @@ async def run_given(process: Process, name: str, arguments: list[str]) -> int:
     if name == "nohup":
         process.catch(signals.SIGHUP, Disposition.IGNORE)
     return await _become(process, tuple(words), f"{name}: can't execute '{words[0]}'")
+
+
+async def ionice(process: Process, _: str, arguments: list[str]) -> int:
+    """Run a command, whatever class and priority are asked for; tell those of the process where none is given."""
+    words = list(arguments)
+    while words and words[0].startswith("-"):
+        option = words.pop(0)
+        if option[-1] in "cnp" and words:
+            words.pop(0)
+    if not words:
+        await put(process, "none: prio 0\n")
+        return 0
+    return await _become(process, tuple(words), f"ionice: can't execute '{words[0]}'")
 
 
 async def time(process: Process, name: str, arguments: list[str]) -> int:

@@ -40,6 +40,7 @@ determinism: $(STAMP) ## run every scenario six times in virtual time: one journ
 	KUBELET_EMU_ALL_SCENARIOS=1 $(BIN)/pytest -q -n auto tests/test_scenarios_determinism.py
 
 bench: $(STAMP) ## measure; prints ratios
+	$(BIN)/python benchmarks/virtual.py
 	$(BIN)/python benchmarks/run.py
 
 clean: ## remove what the targets made here

@@ -28,8 +28,9 @@ def command(manifests: tuple[str, ...], **given: object) -> None:
 
     options = to_options(manifests, given)
     if options.is_simulated:
-        from kubelet_emu.cli.simulation import open_simulated
+        from kubelet_emu.cli.simulation import collect_less_often, open_simulated
 
+        collect_less_often()
         sys.exit(execute(options, Streams(), open_simulated))
     from kubelet_emu.cli.emulator import open_emulator
 

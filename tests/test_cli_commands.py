@@ -11,6 +11,7 @@ import sys
 import tarfile
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 from click.testing import CliRunner
 from journal_makers import EPOCH, accepted, container, end, entries, start
@@ -19,6 +20,7 @@ from kubelet_emu.cli.demo.image import APPLETS, archive_of, find_shell
 from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.main import COMMANDS, main
 from kubelet_emu.cli.options import NodeCapacity, RunOptions
+from kubelet_emu.cli.parameters import NON_NEGATIVE
 from kubelet_emu.images.mirrors import Mirror
 from kubelet_emu.images.outcome import PullOverride
 from kubelet_emu.journal.encode import to_line
@@ -309,3 +311,16 @@ def test_version_and_unknown_commands() -> None:
     assert (result.exit_code, result.output.split()[0]) == (0, "kubelet-emu")
     assert CliRunner().invoke(main, ["nonsense"]).exit_code == 2
     assert list(COMMANDS) == main.list_commands(main.make_context("main", ["run"]))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("40", 40.0), ("1.5", 1.5), ("40s", 40.0), ("1m30s", 90.0), ("1h", 3600.0), ("1e2", 100.0)]
+)
+def test_seconds_are_a_number_or_a_duration(text: str, seconds: float) -> None:
+    assert NON_NEGATIVE.convert(text, None, None) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "4x", "1m5", "-3s", "nan", "-1", "2000000000s", "s"])
+def test_other_words_are_no_seconds(text: str) -> None:
+    with pytest.raises(click.BadParameter):
+        NON_NEGATIVE.convert(text, None, None)

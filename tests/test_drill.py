@@ -171,14 +171,38 @@ def test_a_phase_that_is_not_reached_is_no_shutdown_that_went_badly() -> None:
     assert suite.find("testcase[@name='helper in back-off']/skipped") is not None
 
 
+CRASHING = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: crashing}
+spec:
+  terminationGracePeriodSeconds: 10
+  initContainers:
+  - {name: first, image: app, restartPolicy: Always}
+  - {name: second, image: busybox, restartPolicy: Always, command: [sh, -c, "exit 3"]}
+  containers: [{name: main, image: app}]
+"""
+
+
+def test_a_sidecar_that_crashes_by_itself_is_not_killed_to_get_there() -> None:
+    drill = run_drill(CRASHING, NodeOptions(), lambda name: name == "second in back-off")
+    (shutdown,) = drill.shutdowns
+    assert (shutdown.unreached, shutdown.by_drill, shutdown.faults) == ("", (), ())
+    assert ("second", 3) in shutdown.codes
+    assert "killed by the drill" not in format_drill(drill, 100)
+
+
 def test_a_pod_that_does_not_go_is_a_fault() -> None:
     late = Shutdown(phase="when ready", error="pod deleted: did not come in 60 s")
     assert late.faults == ("pod deleted: did not come in 60 s",)
 
 
-def test_what_the_drill_killed_is_marked() -> None:
-    text = format_drill(deaf_drill(), 120)
-    assert "* killed by the drill on its way there" in text
+@pytest.mark.parametrize(("code", "is_told"), [(137, True), (0, False)])
+def test_what_the_drill_killed_is_marked_where_its_code_is_shown(code: int, *, is_told: bool) -> None:
+    killed = Shutdown(phase="proxy in back-off", codes=(("proxy", code),), by_drill=("proxy",))
+    text = format_drill(Drill(pod="p", shutdowns=(killed,), phases=(killed.phase,)), 120)
+    assert ("proxy=137*" in text) == is_told
+    assert ("* killed by the drill on its way there" in text) == is_told
 
 
 def test_the_matrix_names_each_fault_once() -> None:

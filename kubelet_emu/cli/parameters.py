@@ -11,6 +11,7 @@ import click
 from kubelet_emu.cli import options as words
 from kubelet_emu.cli.options import NodeCapacity, RunOptions
 from kubelet_emu.cli.triggers import Trigger
+from kubelet_emu.config.durations import parse_duration
 from kubelet_emu.images.mirrors import Mirror
 from kubelet_emu.images.outcome import PullOverride
 from kubelet_emu.manifests.safety import HostPathRule, SafetyPolicy
@@ -33,7 +34,22 @@ class Finite(click.FloatRange):
         return self.fail(f"{value!r} is no number", param, ctx) if math.isnan(number) else number
 
 
-NON_NEGATIVE = Finite(min=0, max=MOST_SECONDS)
+class Seconds(Finite):
+    """Seconds as a number, or a duration with units such as 1m30s."""
+
+    name = "number of seconds or duration such as 1m30s"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read it."""
+        if isinstance(value, str) and value[-1:].isalpha() and value[:1].isdigit():
+            try:
+                value = parse_duration(value)
+            except ValueError as error:
+                self.fail(str(error), param, ctx)
+        return super().convert(value, param, ctx)
+
+
+NON_NEGATIVE = Seconds(min=0, max=MOST_SECONDS)
 
 
 class Word(click.ParamType):  # type: ignore[type-arg]  # older clicks take no argument

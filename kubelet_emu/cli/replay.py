@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from kubelet_emu.cli.log_options import log_parameters
+from kubelet_emu.cli.parameters import NON_NEGATIVE
 
 if TYPE_CHECKING:
     from kubelet_emu.lifecycle.log import LifecycleLog
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--rerun", is_flag=True, help="Run it again, simulated, with containers that behave as recorded.")
 @click.option(
     "--tolerance",
-    type=click.FloatRange(min=0),
+    type=NON_NEGATIVE,
     default=2.0,
     show_default=True,
     metavar="S",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from kubelet_emu.api.reasons import CRASH_LOOP_BACK_OFF
 from kubelet_emu.lifecycle.history import ContainerKind
 
 if TYPE_CHECKING:
@@ -126,12 +127,19 @@ def _back_offs(pod: PodHistory, ready: Wait) -> Iterator[Phase]:
         if container.runs:
             name = container.name
             crashes = (
+                ready,
                 Kill(container=name),
                 Wait(moment=f"{name}#2 started", seconds=BRIEF_SECONDS),
                 Kill(container=name),
             )
-            waiting = Wait(moment=f"{name} waiting(CrashLoopBackOff)", seconds=BRIEF_SECONDS)
-            yield Phase(name=f"{name} in back-off", actions=(ready, *crashes, waiting, Delete()))
+            waiting = Wait(moment=f"{name} waiting({CRASH_LOOP_BACK_OFF})", seconds=BRIEF_SECONDS)
+            before = () if _was_in_back_off(container) else crashes
+            yield Phase(name=f"{name} in back-off", actions=(*before, waiting, Delete()))
+
+
+def _was_in_back_off(container: ContainerHistory) -> bool:
+    """Tell whether a container got there by itself."""
+    return any(change.state == f"waiting:{CRASH_LOOP_BACK_OFF}" for change in container.states)
 
 
 def _own_exits(pod: PodHistory) -> Iterator[Phase]:

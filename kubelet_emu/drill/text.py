@@ -47,8 +47,13 @@ def _codes(shutdown: Shutdown) -> str:
         return "not reached"
     if not shutdown.codes:
         return "nothing ran"
-    marked = ((name, code, "*" if name in shutdown.by_drill else "") for name, code in shutdown.codes if code)
+    marked = ((name, code, "*" if name in _marked(shutdown) else "") for name, code in shutdown.codes if code)
     return " ".join(f"{name}={code}{mark}" for name, code, mark in marked) or "all 0"
+
+
+def _marked(shutdown: Shutdown) -> frozenset[str]:
+    """Return the containers that the drill killed and that have a code that is shown."""
+    return frozenset(name for name, code in shutdown.codes if code and name in shutdown.by_drill)
 
 
 _BAR_COLUMN = Column("", _bar)
@@ -120,7 +125,7 @@ def _verdict(drill: Drill) -> str:
         why = f"no container of it ever started: {drill.waits_for}" if drill.waits_for else "no phase has this name"
         return f"{drill.pod}: nothing to drill: {why}"
     bad, number = sum(bool(shutdown.faults) for shutdown in judged), len(judged)
-    killed = "\n* killed by the drill on its way there" if any(shutdown.by_drill for shutdown in judged) else ""
+    killed = "\n* killed by the drill on its way there" if any(map(_marked, judged)) else ""
     missed = len(drill.shutdowns) - number
     rest = f", {bad} did not" if bad else ""
     unreached = f"; {missed} not reached: the pod was over before" if missed else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kubelet_emu.embedding.manifests import ManifestError
+    from kubelet_emu.embedding.errors import ManifestError
     from kubelet_emu.embedding.objects import WaitError
     from kubelet_emu.embedding.pod_log import PodLog
     from kubelet_emu.embedding.surface import load, node, open_node, run
@@ -36,7 +36,7 @@ __all__ = [
 
 _HOMES = {
     "LifecycleLog": "kubelet_emu.lifecycle.log",
-    "ManifestError": "kubelet_emu.embedding.manifests",
+    "ManifestError": "kubelet_emu.embedding.errors",
     "PodLog": "kubelet_emu.embedding.pod_log",
     "WaitError": "kubelet_emu.embedding.objects",
     "load": "kubelet_emu.embedding.surface",

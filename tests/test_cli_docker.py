@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING
 
 import docker
 import pytest
+import trio
 
+import kubelet_emu
 from kubelet_emu.cli.demo import IMAGE, SHELLS
 from kubelet_emu.cli.demo.image import archive_of, find_shell
+from runtime.docker import naming
+from runtime.docker.helper import IMAGE_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.docker
 
@@ -247,3 +251,48 @@ def test_a_reader_who_sleeps_holds_up_no_stop(engine: docker.DockerClient, image
     shown = [line.split(" ", 3)[3] for line in out.splitlines()]
     assert shown == [str(number) for number in range(1, 5001)]
     assert (tmp_path / "log").read_text().count('"kind":"log"') == 5000
+
+
+def is_clean(engine: docker.DockerClient) -> bool:
+    """Tell whether our own image for sandboxes is gone, or somebody else works with it at this moment."""
+    images = engine.api.images(all=True, filters={"label": IMAGE_LABEL})
+    return not images or bool(engine.api.containers(all=True, filters={"label": naming.INSTANCE_LABEL}))
+
+
+async def _eventually(holds: Callable[[], bool]) -> None:
+    with trio.fail_after(LIMIT):
+        while not holds():  # noqa: ASYNC110 - another process
+            await trio.sleep(0.05)
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    """Wait until something holds: other tests use the engine at the same time."""
+    trio.run(_eventually, holds)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_drill_that_a_signal_ends_leaves_nothing(
+    engine: docker.DockerClient, image: str, tmp_path: Path, number: signal.Signals
+) -> None:
+    manifest = write(tmp_path, image, STUBBORN)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kubelet_emu", "drill", "--runtime", "docker", str(manifest)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    eventually(lambda: process.poll() is not None or any("_main_" in name for name in left(engine, manifest)))
+    process.send_signal(number)
+    out, err = process.communicate(timeout=LIMIT)
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
+    assert left(engine, manifest) == []
+    eventually(lambda: is_clean(engine))
+
+
+def test_a_node_in_a_program_leaves_nothing(engine: docker.DockerClient, image: str, tmp_path: Path) -> None:
+    manifest = write(tmp_path, image, POLITE)
+    with kubelet_emu.node(runtime="docker") as node:
+        node.run(manifest).wait_for("Ready")
+        assert left(engine, manifest) != []
+    assert left(engine, manifest) == []
+    eventually(lambda: is_clean(engine))

@@ -43,7 +43,8 @@ def command(*, manifest: str, runtime: str, kubernetes: str, seed: int, wanted: 
     as a main container exits by itself, and with a kubelet that restarts in the middle. Shows how much of the grace was
     used, who needed SIGKILL, whether the order was kept, which hooks were cut short, and the exit codes.
 
-    Exit status: 0 when every shutdown went well, 1 when one did not, 2 for a bad manifest, 3 without an engine.
+    Exit status: 0 when every shutdown went well, 1 when one did not, 2 for a bad manifest, 3 without an engine,
+    130 interrupted: nothing is left on the engine then.
     """
     drill = _run(manifest, {"runtime": runtime, "kubernetes": kubernetes, "seed": seed}, wanted)
     if wanted and drill.phases and not drill.shutdowns:
@@ -54,24 +55,18 @@ def command(*, manifest: str, runtime: str, kubernetes: str, seed: int, wanted: 
 
 
 def _run(manifest: str, given: Mapping[str, object], wanted: str) -> Drill:
-    """Run the drill, or end the process with a line that says why it can't be run."""
-    from kubelet_emu.cli.failures import explain
+    """Run the drill; InputError for an option that can't be used, ManifestError, CRIError."""
+    from kubelet_emu.cli.failures import InputError
     from kubelet_emu.drill.driving import run_drill
-    from kubelet_emu.embedding.manifests import ManifestError
     from kubelet_emu.embedding.options import NodeOptions
 
     make = cast("Callable[..., NodeOptions]", NodeOptions)  # each word was read by click
     try:
         options = make(**given)
-        with _progress() as tell:
-            return run_drill(manifest, options, lambda name: wanted in name, tell)
-    except (ManifestError, ValueError) as error:
-        click.echo(str(error), err=True)
-        sys.exit(2)
-    except Exception as error:  # noqa: BLE001 - the edge of a command
-        failure = explain(error)
-        click.echo(failure.text, err=True)
-        sys.exit(failure.status)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    with _progress() as tell:
+        return run_drill(manifest, options, lambda name: wanted in name, tell)
 
 
 @contextmanager

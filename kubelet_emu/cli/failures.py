@@ -12,6 +12,7 @@ from attrs import frozen
 
 from kubelet_emu.apiserver.errors import AlreadyExistsError
 from kubelet_emu.cli.exit_status import BAD_INPUT, FAILED, INTERRUPTED, NO_ENGINE
+from kubelet_emu.embedding.errors import ManifestError
 from runtime.api import CRIError, RuntimeUnavailableError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class SpinError(Exception):
     """Virtual time stands still: a task goes on without ever waiting."""
 
 
-EXPECTED = InputError | CRIError | KeyboardInterrupt | SpinError | AlreadyExistsError
+EXPECTED = InputError | ManifestError | CRIError | KeyboardInterrupt | SpinError | AlreadyExistsError
 
 
 @frozen
@@ -52,6 +53,8 @@ def explain(error: BaseException) -> Failure:
         notes = getattr(expected, "__notes__", [])
         hint = "\n".join(notes) or "is an engine running? `make engine` of the project's checkout sets one up"
         return Failure(NO_ENGINE, f"error: no container engine: {expected}\n{hint}")
+    if isinstance(expected, ManifestError):
+        return Failure(BAD_INPUT, str(expected))
     status = BAD_INPUT if isinstance(expected, InputError | AlreadyExistsError) else FAILED
     return Failure(status, "\n".join([f"error: {expected}", *getattr(expected, "__notes__", [])]))
 

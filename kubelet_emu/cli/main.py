@@ -9,6 +9,8 @@ from importlib import import_module
 
 import click
 
+from kubelet_emu.cli.program import OutputError
+
 COMMANDS = {
     "run": "Run manifests until their pods end, or until Ctrl-C.",
     "record": "Run manifests once on Docker and write what a simulated run needs.",
@@ -38,6 +40,19 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"kubelet_emu.cli.{cmd_name}").command
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Do a command. The error that one ends with is told here, in the same way for all of them."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, OutputError):
+            raise
+        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - the edge of the program
+            from kubelet_emu.cli.failures import explain
+
+            failure = explain(error)
+            click.echo(failure.text, err=True)
+            ctx.exit(failure.status)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write the list of commands without importing them."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import click
@@ -22,16 +21,10 @@ def command(root_dir: Path | None) -> None:
     """
     import trio
 
-    from kubelet_emu.cli.failures import explain
     from kubelet_emu.embedding.instances import default_root
 
     root = root_dir or default_root(os.environ, os.getuid())
-    try:
-        removed = trio.run(_sweep, root)
-    except BaseException as error:  # noqa: BLE001 - the edge of the program
-        failure = explain(error)
-        click.echo(failure.text, err=True)
-        sys.exit(failure.status)
+    removed = trio.run(_sweep, root)
     for name in removed:
         click.echo(f"removed what run {name} had left")
     if not removed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,12 @@ from kubelet_emu.drill.outcome import Shutdown, shutdown_of
 from kubelet_emu.drill.phases import Delete, Kill, RestartKubelet, Wait, phases_of
 from kubelet_emu.embedding.node import open_node
 from kubelet_emu.embedding.objects import WaitError
+from kubelet_emu.embedding.signals import ended_by_signals
 from kubelet_emu.journal.records import StepRecord
 from kubelet_emu.lifecycle.recounting import recount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from kubelet_emu.drill.phases import Action, Phase
     from kubelet_emu.embedding.node import Node
@@ -55,7 +56,8 @@ def run_drill(
 ) -> Drill:
     """Run a drill of the one pod of a manifest, in the phases whose name is wanted; ManifestError, CRIError.
 
-    `on_progress` hears of each phase before it is run. Must not be called inside a Trio program.
+    `on_progress` hears of each phase before it is run. Must not be called inside a Trio program. On an engine SIGINT,
+    SIGTERM and SIGHUP end it as KeyboardInterrupt in a group, once nothing is left there.
     """
     manifest = _readable_again(manifest)
     clock = (lambda: MockClock(autojump_threshold=0)) if options.is_simulated else (lambda: None)
@@ -93,7 +95,7 @@ def _waits_for(pod: PodHistory) -> str:
 
 async def _undisturbed(manifest: str, options: NodeOptions) -> PodHistory:
     """Return what the pod does when nobody deletes it: until it has ended, or was watched for a while."""
-    async with open_node(options) as node:
+    async with _open(options) as node:
         pod = await node.run(manifest)
         with suppress(WaitError):
             await pod.wait_for("Ready")
@@ -102,8 +104,15 @@ async def _undisturbed(manifest: str, options: NodeOptions) -> PodHistory:
     return next(each for each in history.pods if each.name == pod.name)
 
 
+@asynccontextmanager
+async def _open(options: NodeOptions) -> AsyncIterator[Node]:
+    """Give a node; one on an engine leaves nothing there when a signal ends the drill."""
+    async with nullcontext() if options.is_simulated else ended_by_signals(), open_node(options) as node:
+        yield node
+
+
 async def _run_phase(manifest: str, options: NodeOptions, phase: Phase) -> Shutdown:
-    async with open_node(options) as node:
+    async with _open(options) as node:
         pod = await node.run(manifest)
         grace = pod.grace_period_seconds
         try:

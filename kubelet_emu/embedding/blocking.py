@@ -17,7 +17,7 @@ from attrs import define, field
 from trio.testing import MockClock
 
 from kubelet_emu.embedding import objects
-from kubelet_emu.embedding.manifests import ManifestError
+from kubelet_emu.embedding.errors import ManifestError
 from kubelet_emu.embedding.node import Node, open_node
 from runtime.api import CRIError
 

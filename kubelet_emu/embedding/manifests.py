@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import evolve, frozen
 
+from kubelet_emu.embedding.errors import ManifestError
 from kubelet_emu.manifests import format_problem, load, load_text
 from kubelet_emu.manifests.safety import check_safety
 from kubelet_emu.manifests.validation import validate
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from kubelet_emu.manifests import LoadResult, Problem
 
 HERE = "<text>"
-
-
-class ManifestError(Exception):
-    """A manifest can't be run; the text names each fault with file, line and field."""
 
 
 @frozen(kw_only=True)

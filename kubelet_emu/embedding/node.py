@@ -18,7 +18,8 @@ from kubelet_emu import __version__
 from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.config.features import gates_for
 from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
-from kubelet_emu.embedding.manifests import ManifestError, read_manifests
+from kubelet_emu.embedding.errors import ManifestError
+from kubelet_emu.embedding.manifests import read_manifests
 from kubelet_emu.embedding.objects import Job, Pod, WaitError
 from kubelet_emu.embedding.pod_log import PodLog, told
 from kubelet_emu.embedding.worlds import open_world
@@ -207,7 +208,8 @@ def _first(target: Pod | Job, moments: tuple[MomentExpression, ...]) -> float | 
 async def open_node(options: NodeOptions) -> AsyncIterator[Node]:
     """Give a node, and take everything away at the end: pods, containers, volumes.
 
-    RuntimeUnavailableError when no engine answers. Cancellation cleans up within a minute.
+    RuntimeUnavailableError when no engine answers. Cancellation ends the kubelet, too: what it ran is then removed
+    without a stop, within a minute.
     """
     failure: Exception | None = None
     async with open_world(options) as world:
@@ -218,10 +220,9 @@ async def open_node(options: NodeOptions) -> AsyncIterator[Node]:
                 yield node
             except Exception as error:  # noqa: BLE001 - the caller's own: raised below, not in a group
                 failure = error
-            finally:
-                with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
-                    await _remove_all(node.cluster)
-                nursery.cancel_scope.cancel()
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
+                await _remove_all(node.cluster)
+            nursery.cancel_scope.cancel()
     if failure is not None:
         raise failure
 

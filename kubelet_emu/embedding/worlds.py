@@ -81,6 +81,7 @@ async def _docker() -> AsyncIterator[World]:
         finally:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
                 await runtime.remove_all()
+                await runtime.remove_own_pause_image()
 
 
 def _node(status: RuntimeStatus) -> NodeFacts:

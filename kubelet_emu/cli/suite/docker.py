@@ -7,7 +7,6 @@ so its kubelet sees nothing of the others, and whatever happens that instance is
 from __future__ import annotations
 
 import os
-import signal
 import zlib
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, cast
@@ -20,6 +19,7 @@ from kubelet_emu.cli.suite.claims import Claims, claims_of
 from kubelet_emu.cli.suite.host_folders import emptied
 from kubelet_emu.cli.suite.node_images import NodeImages
 from kubelet_emu.embedding.instances import default_root, new_instance_id
+from kubelet_emu.embedding.signals import ended_by_signals
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timebase import Timebase
 from kubelet_emu.scenarios.needs import CGROUP_V2, read_needs
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from runtime.docker import DockerRuntime
 
 CLEAN_UP_SECONDS = 60.0
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @define(eq=False, kw_only=True)
@@ -116,7 +115,7 @@ async def open_docker_world(options: SuiteOptions) -> AsyncIterator[RunScenario]
 
     root = options.root_dir or default_root(os.environ, os.getuid())
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(_ended_by_signals())
+        await stack.enter_async_context(ended_by_signals())
         runtime = DockerRuntime(new_instance_id(), root=root, on_note=_note)
         await stack.enter_async_context(runtime)
         stack.push_async_callback(_leave, runtime)
@@ -133,19 +132,3 @@ async def _leave(runtime: DockerRuntime) -> None:
 
 def _note(text: str) -> None:
     click.echo(f"note: {text}", err=True)
-
-
-@asynccontextmanager
-async def _ended_by_signals() -> AsyncIterator[None]:
-    """Cancel the body at a signal, and raise KeyboardInterrupt once it has cleaned up."""
-    async with trio.open_nursery() as nursery:
-        await nursery.start(_watch_signals)
-        yield
-        nursery.cancel_scope.cancel()
-
-
-async def _watch_signals(*, task_status: trio.TaskStatus[None]) -> None:
-    with trio.open_signal_receiver(*SIGNALS) as received:
-        task_status.started()
-        async for _ in received:
-            raise KeyboardInterrupt

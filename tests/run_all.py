@@ -10,7 +10,13 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIOS = "tests/docker/test_scenarios.py"
@@ -23,6 +29,17 @@ def engine_answers() -> bool:
     """Tell whether a Docker engine answers."""
     probe = "import docker; docker.from_env(timeout=5).ping()"
     return subprocess.run([sys.executable, "-c", probe], capture_output=True, check=False).returncode == 0
+
+
+@contextmanager
+def compiled_modules() -> Iterator[None]:
+    """Let the processes of a run share compiled modules, in a folder for this run alone where none may be kept."""
+    if not os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="compiled") as folder:
+        os.environ["PYTHONPYCACHEPREFIX"] = folder
+        yield
 
 
 def run_pytest(marker: str, workers: str, *extra: str) -> int:
@@ -64,4 +81,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with compiled_modules():
+        sys.exit(main())

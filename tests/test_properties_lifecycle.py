@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from runtime.api import RuntimeEvent
 
 HORIZON = 90.0
-EXAMPLES = 60
+EXAMPLES = 40
 
 
 @frozen(kw_only=True)

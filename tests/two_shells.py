@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,7 +71,6 @@ def run_busybox(script: str) -> Shown:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            preexec_fn=_default_signals,  # noqa: PLW1509 - it takes no lock
         )
         try:
             stdout, stderr = process.communicate(timeout=_LIMIT_SECONDS)
@@ -83,10 +83,21 @@ def run_busybox(script: str) -> Shown:
         return Shown(_plain(_text(stdout), str(folder), words), _plain(_text(stderr), str(folder), words), code, files)
 
 
-def _default_signals() -> None:
-    """Undo what whoever runs the tests ignores: a shell can't trap a signal that was ignored when it began."""
-    for each in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+@contextmanager
+def default_signals() -> Iterator[None]:
+    """Undo for a while what whoever runs the tests ignores: no shell can trap a signal ignored when it began.
+
+    For the main thread, around `run_busybox`.
+    """
+    numbers = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+    ignored = [each for each in numbers if signal.getsignal(each) is signal.SIG_IGN]
+    for each in ignored:
         signal.signal(each, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for each in ignored:
+            signal.signal(each, signal.SIG_IGN)
 
 
 def _text(data: bytes) -> str:

@@ -14,8 +14,7 @@ from two_shells import BUSYBOX_PROGRAM, default_signals, run_busybox, simulate
 ROWS = [pytest.param(topic, script, id=f"{topic}: {script[:60]}") for topic in topics() for script in scripts(topic)]
 RECORDED = {topic: recorded(topic) for topic in topics()}
 AT_A_TIME = 8
-"""Most scripts wait most of the time."""
-SHARE_PORTS = ("applets-network",)
+"""Most scripts wait most of the time; no two listen on the same port."""
 
 
 @pytest.mark.parametrize(("topic", "script"), ROWS)
@@ -29,7 +28,7 @@ def test_the_recordings_are_what_busybox_does(topic: str) -> None:
     def is_as_recorded(script: str) -> bool:
         return comparable(run_busybox(script)) == RECORDED[topic][script]
 
-    with default_signals(), ThreadPoolExecutor(1 if topic in SHARE_PORTS else AT_A_TIME) as pool:
+    with default_signals(), ThreadPoolExecutor(AT_A_TIME) as pool:
         outcomes = pool.map(is_as_recorded, scripts(topic))
         differing = [script for script, is_same in zip(scripts(topic), outcomes, strict=True) if not is_same]
     late = [script for script in differing if not any(is_as_recorded(script) for _ in range(1, ATTEMPTS))]

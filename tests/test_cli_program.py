@@ -22,7 +22,7 @@ metadata: {name: web}
 spec:
   restartPolicy: Never
   containers:
-  - {name: main, image: "busybox:1", command: [sh, -c, "for i in $(seq 3000); do echo number $i of many lines; done"]}
+  - {name: main, image: "busybox:1", command: [sh, -c, "for i in $(seq 1500); do echo number $i of many lines; done"]}
 """
 FULL = "error: stdout: No space left on device\n"
 GONE = "error: stdout: its reader has gone\n"
@@ -125,7 +125,7 @@ def test_a_run_ends_while_nobody_reads_and_every_line_comes_later(manifest: Path
     assert "web  Succeeded\n" in seen
     out, _ = process.communicate(timeout=LIMIT)
     assert process.returncode == 0
-    assert [line.split(" ", 3)[3] for line in out.splitlines()] == [f"number {i} of many lines" for i in range(1, 3001)]
+    assert [line.split(" ", 3)[3] for line in out.splitlines()] == [f"number {i} of many lines" for i in range(1, 1501)]
 
 
 def test_ctrl_c_leaves_a_reader_who_sleeps(manifest: Path) -> None:
@@ -143,11 +143,11 @@ def test_a_log_that_nobody_reads_loses_nothing(manifest: Path, tmp_path: Path) -
     process = launch(str(manifest), "--log", str(tmp_path / "log"), "--seed", "1")
     out, err = "", ""
     assert process.stdout is not None
-    lines = [process.stdout.readline() for _ in range(3000)]
+    lines = [process.stdout.readline() for _ in range(1500)]
     with os.fdopen(reader) as log:
         written = log.read()
     out, err = process.communicate(timeout=LIMIT)
     assert (process.returncode, out) == (0, ""), err
-    assert len(lines) == 3000
+    assert len(lines) == 1500
     launch(str(manifest), "--log", str(tmp_path / "file"), "--seed", "1").communicate(timeout=LIMIT)
     assert written == (tmp_path / "file").read_text()

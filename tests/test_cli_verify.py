@@ -220,3 +220,18 @@ def test_a_run_of_ours_is_judged_by_its_own_log(tmp_path: Path) -> None:
     assert {outcomes[code] for code in ("KE101", "KE102", "KE105", "KE201", "KE203", "KE204", "KE205", "KE208")} == {
         "ok"
     }
+
+
+@pytest.mark.parametrize(("pulls", "outcome"), [("true", "1 unknown (KE305)"), ("false", "1 rule ok")])
+def test_a_log_of_ours_tells_how_many_pulls_its_kubelet_makes(tmp_path: Path, pulls: str, outcome: str) -> None:
+    config, manifest, log = tmp_path / "kubelet.yaml", tmp_path / "pods.yaml", tmp_path / "log"
+    config.write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nserializeImagePulls: false\n"
+    )
+    spec = "spec: {restartPolicy: Never, containers: [{name: m, image: 'app:%d'}]}"
+    pods = (f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p{n}}}\n{spec % n}\n" for n in range(2))
+    manifest.write_text("---\n".join(pods))
+    words = ("run", "--runtime", "simulated", "--until", "9", "--config", str(config), "--log", str(log))
+    CliRunner().invoke(main, [*words, str(manifest)])
+    log.write_text(log.read_text().replace('"serializeImagePulls":false', f'"serializeImagePulls":{pulls}'))
+    assert outcome in verify(str(log), "--rules", "KE305").output

@@ -21,6 +21,7 @@ from kubelet_emu.cli.sinks import AfterEnd
 from kubelet_emu.config.features import gates_for
 from kubelet_emu.config.kubelet_configuration import ConfigurationError, KubeletConfiguration
 from kubelet_emu.config.kubelet_configuration import load as load_configuration
+from kubelet_emu.config.told import tell
 from kubelet_emu.embedding.instances import Instance, default_root, new_instance_id
 from kubelet_emu.journal.journal import Journal
 from kubelet_emu.journal.records import HeaderRecord
@@ -279,6 +280,7 @@ def _header(plan: Plan, timebase: Timebase) -> HeaderRecord:
         instance=plan.instance.id,
         runtime={"name": plan.options.runtime},
         features=plan.features.overrides,
+        config=tell(plan.configuration),
     )
 
 

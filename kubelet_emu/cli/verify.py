@@ -85,12 +85,13 @@ def _chosen(text: str | None) -> Sequence[Rule]:
 def _terms(log: LifecycleLog, kubernetes: str | None, config: str | None) -> Terms:
     """Return by which kubelet to judge: what was asked for, else what the log tells of itself."""
     from kubelet_emu.config.features import FeatureGates, gates_for
+    from kubelet_emu.config.told import hear
     from kubelet_emu.journal.records import HeaderRecord
     from kubelet_emu.lifecycle.verification import Terms
 
-    configuration = None if config is None else _configuration(config)
-    headers = (entry.record for entry in log.entries[:1] if isinstance(entry.record, HeaderRecord))
-    told = next((header.features for header in headers), {})
+    header = next((entry.record for entry in log.entries[:1] if isinstance(entry.record, HeaderRecord)), HeaderRecord())
+    configuration = hear(header.config) if config is None else _configuration(config)
+    told = header.features
     mine = configuration.feature_gates.overrides if configuration is not None else {}
     version = kubernetes or log.kubernetes or "1.36"
     try:

@@ -18,6 +18,7 @@ from kubelet_emu import __version__
 from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.config.features import gates_for
 from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
+from kubelet_emu.config.told import tell
 from kubelet_emu.embedding.errors import ManifestError
 from kubelet_emu.embedding.manifests import read_manifests
 from kubelet_emu.embedding.objects import Job, Pod, WaitError
@@ -26,6 +27,7 @@ from kubelet_emu.embedding.worlds import open_world
 from kubelet_emu.journal.encode import to_line
 from kubelet_emu.journal.journal import Journal
 from kubelet_emu.journal.records import HeaderRecord, ManifestRecord, ObjectRef
+from kubelet_emu.journal.short_names import ShortNames
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.kubelet.timing import timing_named
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from kubelet_emu.embedding.worlds import World
     from kubelet_emu.journal.encode import Entry
     from kubelet_emu.lifecycle.log import LifecycleLog
-    from kubelet_emu.lifecycle.trace import RawRecord
     from kubelet_emu.scenarios.expectations import MomentExpression
 
 CLEAN_UP_SECONDS = 60.0
@@ -55,9 +56,11 @@ class PodsSeen:
 
     refs: dict[str, ObjectRef] = field(factory=dict, init=False)
     owners: dict[str, str] = field(factory=dict, init=False)
+    names: ShortNames = field(factory=ShortNames, init=False)
 
     def __call__(self, entry: Entry) -> None:
         """Take an entry: a pod is known from its first record on."""
+        self.names.told(entry.record)
         match entry.record:
             case ManifestRecord(ref=ref, manifest=manifest) if ref.kind == "Pod" and ref.uid not in self.refs:
                 self.refs[ref.uid] = ref
@@ -148,18 +151,21 @@ class Node:
         """Let time pass, virtual on a virtual clock."""
         await trio.sleep(seconds)
 
-    def log_of(self, kind: str, name: str) -> PodLog:
+    def log_of(self, about: Pod | Job) -> PodLog:
         """Return what has happened to a pod, or to a Job and its pods, in seconds since its first record."""
-        mine = [record for record in self.recording.records if self._is_about(record, kind, name)]
+        told = self.told_names(about)
+        mine = [record for record in self.recording.records if any(record.get(key) in told[key] for key in told)]
         origin = time_of(mine[0]) if mine else 0.0
         records = tuple({**record, "t": round(time_of(record) - origin, 6)} for record in mine)
-        return PodLog(name=name, records=records, on_failure=self.failures.append)
+        return PodLog(name=about.name, records=records, on_failure=self.failures.append)
 
-    def _is_about(self, record: RawRecord, kind: str, name: str) -> bool:
-        if record.get(kind) == name:
-            return True
-        owned = {pod.name for pod in self.pods if self.owner_of(pod.uid) == name} if kind == "job" else frozenset()
-        return record.get("pod") in owned
+    def told_names(self, about: Pod | Job) -> Mapping[str, frozenset[str]]:
+        """Return the names that records have for an object, and for the pods of a Job, by the records' keys."""
+        label = self.seen.names.label
+        if isinstance(about, Pod):
+            return {"pod": frozenset({label("Pod", about.namespace, about.name)})}
+        pods = frozenset(label("Pod", pod.namespace, pod.name) for pod in about.pods)
+        return {"job": frozenset({label("Job", about.namespace, about.name)}), "pod": pods}
 
     def lifecycle_log(self) -> LifecycleLog:
         """Return everything that has happened on the node, for whoever judges or draws it."""
@@ -244,6 +250,7 @@ def _node(options: NodeOptions, world: World) -> Node:
             timing=options.timing_name,
             runtime={"name": options.runtime},
             features=features.overrides,
+            config=tell(configuration),
         )
     )
     cluster = Cluster(

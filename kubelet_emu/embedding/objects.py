@@ -35,7 +35,7 @@ class Pod:
     @property
     def log(self) -> PodLog:
         """Return what has happened to the pod so far."""
-        return self.node.log_of("pod", self.name)
+        return self.node.log_of(self)
 
     @property
     def status(self) -> PodStatus | None:
@@ -123,12 +123,16 @@ class Job:
     @property
     def log(self) -> PodLog:
         """Return what has happened to the Job and its pods so far."""
-        return self.node.log_of("job", self.name)
+        return self.node.log_of(self)
 
     @property
     def pods(self) -> tuple[Pod, ...]:
         """Return its pods in the order of their creation, also those that are gone."""
-        return tuple(pod for pod in self.node.pods if self.node.owner_of(pod.uid) == self.name)
+        return tuple(
+            pod
+            for pod in self.node.pods
+            if pod.namespace == self.namespace and self.node.owner_of(pod.uid) == self.name
+        )
 
     async def wait_for(self, moment: str, *, timeout: float | None = None) -> float:  # noqa: ASYNC109 - seconds of its own clock
         """Wait until a moment was: `Complete`, `Failed`, another condition, `deleted`, or one of the grammar.

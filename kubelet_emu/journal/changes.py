@@ -21,6 +21,7 @@ from kubelet_emu.journal.records import (
     StatusRecord,
     StopRecord,
 )
+from kubelet_emu.journal.short_names import ShortNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,9 +58,11 @@ class Changes:
     _ready: dict[str, bool] = field(factory=dict, init=False)
     _waiting: dict[tuple[str, str], str] = field(factory=dict, init=False)
     _conditions: dict[tuple[str, str], str] = field(factory=dict, init=False)
+    _names: ShortNames = field(factory=ShortNames, init=False)
 
     def feed(self, record: Record) -> Iterator[Change]:
         """Yield the lines of a record."""
+        record = self._names.told(record)
         match record:
             case RunRecord() if record.container != _SANDBOX:
                 yield _run_change(record)

@@ -13,6 +13,7 @@ from attrs import define, field, frozen
 
 from kubelet_emu.journal.changes import Changes, Weight
 from kubelet_emu.journal.records import LogRecord, ManifestRecord
+from kubelet_emu.journal.short_names import ShortNames
 from kubelet_emu.journal.text import harmless
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Console:
     logs: Stream | None
     changes: Stream
     _changes: Changes = field(factory=Changes, init=False)
+    _names: ShortNames = field(factory=ShortNames, init=False)
     _origin: datetime | None = field(default=None, init=False)
     _colours: dict[tuple[str, str], str] = field(factory=dict, init=False)
     _palette: Iterator[str] = field(factory=lambda: cycle(_CONTAINER_COLOURS), init=False)
@@ -76,7 +78,8 @@ class Console:
     def _show_log(self, record: LogRecord, at: datetime) -> None:
         if self.logs is None:
             return
-        who = f"{record.ref.name} {record.container}"
+        ref = record.ref
+        who = f"{self._names.label(ref.kind, ref.namespace, ref.name)} {record.container}"
         if self.logs.has_colour:
             who = f"{self._colour(record)}{who}{_RESET}"
         self.logs.file.write(f"{who} {local_time(at)} {harmless(record.line)}\n")

@@ -24,6 +24,7 @@ from kubelet_emu.journal.records import (
     StatusRecord,
     StopRecord,
 )
+from kubelet_emu.journal.short_names import ShortNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -163,6 +164,7 @@ class Facts:
     jobs: dict[str, JobFacts] = field(factory=dict)
     warnings: list[EventRecord] = field(factory=list)
     _open_pods: set[str] = field(factory=set, init=False)
+    _names: ShortNames = field(factory=ShortNames, init=False)
 
     @property
     def all_pods_ended(self) -> bool:
@@ -171,7 +173,7 @@ class Facts:
 
     def feed(self, entry: Entry) -> None:
         """Take one entry."""
-        match record := entry.record:
+        match record := self._names.told(entry.record):
             case ManifestRecord():
                 self._accepted(record, entry.at)
             case StatusRecord():

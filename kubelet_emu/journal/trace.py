@@ -24,6 +24,7 @@ from kubelet_emu.journal.records import (
     StepRecord,
     StopRecord,
 )
+from kubelet_emu.journal.short_names import ShortNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,10 +43,11 @@ JsonObject = dict[str, object]
 
 @define
 class Projection:
-    """Turns entries into trace records one by one; remembers only when the first object was created."""
+    """Turns entries into trace records one by one; remembers when the first object was created, and names."""
 
     _origin: datetime | None = field(default=None, init=False)
     _deleted_jobs: set[str] = field(factory=set, init=False)
+    _names: ShortNames = field(factory=ShortNames, init=False)
 
     @property
     def origin(self) -> datetime | None:
@@ -56,7 +58,7 @@ class Projection:
         """Return the trace record of an entry, None when it has none."""
         if self._origin is None and isinstance(entry.record, ManifestRecord):
             self._origin = entry.at
-        body = self._project(entry.record)
+        body = self._project(self._names.told(entry.record))
         if body is None:
             return None
         if self._origin is None:

@@ -116,7 +116,7 @@ class APIObjectReader:
     def _read_pod(self, watch_type: str, pod: JSONMapping) -> None:
         version = self._version_of(pod)
         known, at = version.known, version.at
-        whose: RawRecord = {"pod": str(mapping_at(pod, "metadata").get("name"))}
+        whose: RawRecord = {"pod": self._name_of("Pod", pod)}
         if version.is_new:
             created = time_at(mapping_at(pod, "metadata"), "creationTimestamp") or at
             self.found.add(created, {"kind": "object", "what": "created", **whose})
@@ -127,7 +127,7 @@ class APIObjectReader:
                 known.runs.add(key)
                 self.found.add(when, {**record, **whose})
         self._read_deletion(known, at, pod, whose)
-        self._add_state(version, status_record(pod))
+        self._add_state(version, {**status_record(pod), **whose})
         if watch_type == "DELETED":
             self.found.add(at, {"kind": "object", "what": "deleted", **whose})
 
@@ -146,10 +146,14 @@ class APIObjectReader:
     def _read_job(self, watch_type: str, job: JSONMapping) -> None:
         version = self._version_of(job)
         self._keep(job)
-        self._add_state(version, job_record(job))
+        whose: RawRecord = {"job": self._name_of("Job", job)}
+        self._add_state(version, {**job_record(job), **whose})
         if watch_type == "DELETED":
-            name = str(mapping_at(job, "metadata").get("name"))
-            self.found.add(version.at, {"kind": "object", "what": "deleted", "job": name})
+            self.found.add(version.at, {"kind": "object", "what": "deleted", **whose})
+
+    def _name_of(self, kind: str, obj: JSONMapping) -> str:
+        metadata = mapping_at(obj, "metadata")
+        return self.found.names.label(kind, str(metadata.get("namespace") or ""), str(metadata.get("name")))
 
     def _version_of(self, obj: JSONMapping) -> _Version:
         metadata = mapping_at(obj, "metadata")
@@ -182,7 +186,7 @@ class APIObjectReader:
     def _keep(self, obj: JSONMapping) -> None:
         decoded = decode_object(obj)
         if decoded is not None:
-            self.found.objects[decoded.kind, decoded.metadata.name or ""] = decoded
+            self.found.objects[decoded.kind, self._name_of(decoded.kind, obj)] = decoded
 
 
 def _flattened(obj: JSONMapping) -> Iterator[JSONMapping]:

@@ -28,6 +28,7 @@ class _Event:
 
     uid: str
     kind: str
+    namespace: str
     name: str
     container: str | None
     fields: Mapping[str, object]
@@ -58,7 +59,8 @@ class EventReader:
             self._add(event, event.last, event.count)
 
     def _add(self, event: _Event, at: WallTime, count: int) -> None:
-        whose = {"pod" if event.kind == "Pod" else event.kind.lower(): event.name}
+        name = self.found.names.label(event.kind, event.namespace, event.name)
+        whose = {"pod" if event.kind == "Pod" else event.kind.lower(): name}
         record = {"kind": "event", **whose, **event.fields, "container": event.container, "count": count}
         self.found.add(at, record)
 
@@ -78,6 +80,7 @@ def _parse(obj: Mapping[str, object]) -> _Event:
     return _Event(
         uid=str(metadata.get("uid") or metadata.get("name") or f"{about.get('name')}/{obj.get('reason')}/{first}"),
         kind=str(about.get("kind") or "Pod"),
+        namespace=str(about.get("namespace") or metadata.get("namespace") or ""),
         name=str(about["name"]),
         container=found[1] if found else None,
         fields={

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
+from kubelet_emu.journal.short_names import ShortNames
 from kubelet_emu.lifecycle.log import LogFault, Source, SourceFormat
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Found:
     kubernetes: str = ""
     is_torn: bool = False
     step_seconds: float = 0.0
+    names: ShortNames = field(factory=ShortNames)
     _more_faults: int = field(default=0, init=False)
 
     def fault(self, line: int, text: str) -> None:

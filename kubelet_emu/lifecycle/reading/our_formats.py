@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from kubelet_emu.journal.read import LogReader
 from kubelet_emu.journal.records import HeaderRecord, ManifestRecord
+from kubelet_emu.journal.short_names import ShortNames
 from kubelet_emu.journal.trace import Projection
 from kubelet_emu.lifecycle.reading.objects import decode_object
 from kubelet_emu.lifecycle.reading.times import parse_wall_time, to_nanoseconds
@@ -38,9 +41,9 @@ def read_own_log(found: Found, lines: Iterable[Line]) -> None:
 
 def take_entries(found: Found, entries: tuple[Entry, ...]) -> None:
     """Take over the entries of a log of ours."""
-    found.entries = entries
-    projection = Projection()
-    for entry in entries:
+    names, projection = ShortNames(), Projection()
+    found.entries = tuple(_told(entry, names) for entry in entries)
+    for entry in found.entries:
         if isinstance(entry.record, HeaderRecord):
             found.kubernetes = entry.record.kubernetes.removeprefix("v")
         if isinstance(entry.record, ManifestRecord):
@@ -49,6 +52,11 @@ def take_entries(found: Found, entries: tuple[Entry, ...]) -> None:
             found.records.append(record)
     if projection.origin is not None:
         found.base = to_nanoseconds(projection.origin)
+
+
+def _told(entry: Entry, names: ShortNames) -> Entry:
+    record = names.told(entry.record)
+    return entry if record is entry.record else evolve(entry, record=record)
 
 
 def _keep_object(found: Found, record: ManifestRecord) -> None:

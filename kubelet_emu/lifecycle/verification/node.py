@@ -30,7 +30,7 @@ def parallel_pulls(case: Case) -> Iterator[Verdict]:
     bound = _bound(case.terms)
     if bound is None:
         outcome = Outcome.OK if perhaps <= 1 else Outcome.UNKNOWN
-        text = f"{perhaps} pulls at a time, and nothing tells how the kubelet is configured (give its file)"
+        text = f"{perhaps} pulls at a time, and nothing tells how the kubelet is configured (--config FILE)"
     else:
         outcome = Outcome.VIOLATION if surely > bound else Outcome.OK if perhaps <= bound else Outcome.UNKNOWN
         text = f"{max(surely, 1)} pulls at a time, the kubelet's bound is {bound:g}"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kubelet_emu.embedding.pod_log import Answer, PodLog
 
 T = TypeVar("T")
-EXPECTED = (objects.WaitError, ManifestError, CRIError, LookupError, ValueError)
+EXPECTED = (objects.WaitError, ManifestError, CRIError, LookupError, ValueError, TypeError)
 LOOK_SECONDS = 0.5
 
 

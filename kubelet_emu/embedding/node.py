@@ -19,6 +19,7 @@ from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.config.features import gates_for
 from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
 from kubelet_emu.config.told import tell
+from kubelet_emu.embedding.arguments import check_containers, check_manifest, check_seconds
 from kubelet_emu.embedding.errors import ManifestError
 from kubelet_emu.embedding.manifests import read_manifests
 from kubelet_emu.embedding.objects import Job, Pod, WaitError
@@ -117,6 +118,7 @@ class Node:
 
         ManifestError, which names every fault; nothing is created then.
         """
+        check_manifest(manifest)
         read = read_manifests(manifest, self.options, self.cluster.settings.features, self._rng)
         created = [self.cluster.api.create(obj) for obj in (*read.stored, *read.runnables)]
         made = created[len(read.stored) :]
@@ -149,6 +151,7 @@ class Node:
 
     async def sleep(self, seconds: float) -> None:
         """Let time pass, virtual on a virtual clock."""
+        check_seconds("seconds", seconds)
         await trio.sleep(seconds)
 
     def log_of(self, about: Pod | Job) -> PodLog:
@@ -176,8 +179,10 @@ class Node:
         return tuple(to_line(entry, self.entries[0].at) for entry in self.entries)
 
     async def wait_for(self, target: Pod | Job, moments: tuple[MomentExpression, ...], timeout: float | None) -> float:  # noqa: ASYNC109 - see Pod.wait_for
-        """Wait until one of some moments of a pod or Job was, and return when; WaitError."""
+        """Wait until one of some moments of a pod or Job was, and return when; WaitError, LookupError."""
         __tracebackhide__ = True  # a failed test shows its own line
+        check_seconds("timeout", timeout)
+        check_containers(target.name, moments, target.container_names)
         seconds = self.options.timeout_seconds if timeout is None else timeout
         found: float | None = None
         can_come = True

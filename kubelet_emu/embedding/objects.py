@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import trio
 from attrs import define, field
 
+from kubelet_emu.embedding.arguments import check_grace, check_seconds, check_text
 from kubelet_emu.embedding.moments import job_moment, pod_moment
 from runtime.api import ContainerState
 
@@ -65,9 +66,11 @@ class Pod:
         """Wait until a moment was, and return when, in seconds since creation; one that lies behind counts.
 
         A phase, a condition, `deleted`, or a moment of the grammar, such as `main exited(0)`. WaitError when it does
-        not come in time or can't come any more; ValueError for a text that is none. Cancellation changes nothing.
+        not come in time or can't come any more; ValueError for a text that is none, LookupError for a container that
+        the pod hasn't. Cancellation changes nothing.
         """
         __tracebackhide__ = True
+        check_text("moment", moment)
         return await self.node.wait_for(self, (pod_moment(moment),), timeout)
 
     async def wait_for_end(self, *, timeout: float | None = None) -> str:  # noqa: ASYNC109 - as above
@@ -80,6 +83,7 @@ class Pod:
 
         Does nothing to one that is gone. WaitError when it is not gone in time.
         """
+        check_grace(grace_period_seconds)
         if self.is_gone:
             return
         self.node.cluster.api.delete("Pod", self.namespace, self.name, grace_period_seconds=grace_period_seconds)
@@ -91,6 +95,7 @@ class Pod:
 
         LookupError when the container doesn't run, CRIError when the command can't.
         """
+        check_seconds("timeout", timeout)
         result = await self.node.cluster.runtime.exec_sync(await self._running(container), command, timeout)
         return result.exit_code, (result.stdout + result.stderr).decode(errors="replace")
 
@@ -103,6 +108,15 @@ class Pod:
         if status is None or status.state is not ContainerState.RUNNING:
             raise LookupError(f"container {container!r} of pod {self.name!r} does not run")
         return status.id
+
+    @property
+    def container_names(self) -> tuple[str, ...]:
+        """Return its containers in the order of its spec; none once it is gone."""
+        pod = self.node.cluster.api.get("Pod", self.namespace, self.name)
+        if pod is None:
+            return ()
+        spec, debugging = pod.spec, pod.spec.ephemeral_containers
+        return (*(c.name for c in (*spec.init_containers, *spec.containers)), *(c.name for c in debugging))
 
     def can_change(self, moment: MomentExpression) -> bool:
         """Tell whether a moment may still come."""
@@ -140,6 +154,7 @@ class Job:
         Returns when, in seconds since creation; WaitError as for pods.
         """
         __tracebackhide__ = True
+        check_text("moment", moment)
         return await self.node.wait_for(self, (job_moment(moment),), timeout)
 
     async def wait_for_end(self, *, timeout: float | None = None) -> str:  # noqa: ASYNC109 - as above
@@ -153,6 +168,13 @@ class Job:
         if self._object() is not None:
             self.node.cluster.api.delete("Job", self.namespace, self.name)
             await trio.lowlevel.checkpoint()
+
+    @property
+    def container_names(self) -> tuple[str, ...]:
+        """Return the containers of its pods in the order of its template; none once it is gone."""
+        job = self.node.cluster.api.get("Job", self.namespace, self.name)
+        spec = None if job is None else job.spec.template.spec
+        return () if spec is None else tuple(c.name for c in (*spec.init_containers, *spec.containers))
 
     def _object(self) -> APIObject | None:
         return self.node.cluster.api.get("Job", self.namespace, self.name)

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 from attrs import field, frozen, validators
 
 from kubelet_emu.config.features import gates_for
+from kubelet_emu.embedding.arguments import check_seconds
 from kubelet_emu.manifests.safety import SafetyPolicy
 from kubelet_emu.simulation.values import Simulation
 
 if TYPE_CHECKING:
+    from attrs import Attribute
+
     from kubelet_emu.images.mirrors import Mirror
 
 RuntimeName = Literal["simulated", "docker"]
@@ -20,6 +23,10 @@ TimingName = Literal["fast", "kubelet"]
 
 def _is_version(_options: object, _attribute: object, value: str) -> None:
     gates_for(value)
+
+
+def _is_seconds(_options: object, attribute: Attribute[float | None], value: object) -> None:
+    check_seconds(attribute.name, value)
 
 
 @frozen(kw_only=True)
@@ -33,9 +40,9 @@ class NodeOptions:
     runtime: RuntimeName = field(default="simulated", validator=validators.in_(get_args(RuntimeName)))
     timing: TimingName | None = field(default=None, validator=validators.optional(validators.in_(get_args(TimingName))))
     kubernetes: str = field(default="1.36", validator=_is_version)
-    seed: int = 1
+    seed: int = field(default=1, validator=validators.instance_of(int))
     folder: Path = field(factory=Path, repr=False)
-    timeout: float | None = None
+    timeout: float | None = field(default=None, validator=_is_seconds)
     registry_mirrors: tuple[Mirror, ...] = field(default=(), repr=False)
     simulation: Simulation = field(factory=Simulation, repr=False)
     safety: SafetyPolicy = field(factory=SafetyPolicy, repr=False)

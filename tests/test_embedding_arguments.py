@@ -1,0 +1,92 @@
+"""Arguments of the Python API that are of a wrong kind are told at once, by their names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import kubelet_emu
+from kubelet_emu.embedding.options import NodeOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kubelet_emu.embedding.blocking import BlockingNode, BlockingPod
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  initContainers: [{name: side, image: app, restartPolicy: Always}]
+  containers: [{name: main, image: app}]
+"""
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: j}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: work, image: app}]}}}
+"""
+OF_A_POD: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
+    ("no text", lambda pod: pod.wait_for(3), TypeError, "moment is a text, not 3"),
+    ("text for seconds", lambda pod: pod.wait_for("Ready", timeout="5"), TypeError, "timeout is a number of seconds"),
+    ("below 0", lambda pod: pod.wait_for_end(timeout=-1), ValueError, "timeout is a number of seconds from 0 on"),
+    ("not a number", lambda pod: pod.wait_for_end(timeout=float("nan")), ValueError, "from 0 on, not nan"),
+    ("a negative grace", lambda pod: pod.delete(grace_period_seconds=-1), ValueError, "grace_period_seconds is"),
+    ("half a second", lambda pod: pod.delete(grace_period_seconds=0.5), TypeError, "a whole number of seconds"),
+    ("a boolean", lambda pod: pod.delete(grace_period_seconds=True), TypeError, "a whole number of seconds"),
+    ("time of exec", lambda pod: pod.exec("main", "true", timeout="1"), TypeError, "timeout is a number"),
+    (
+        "a container that isn't there",
+        lambda pod: pod.wait_for("nosuch started"),
+        LookupError,
+        "p has no container 'nosuch'; it has side, main",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[BlockingNode]:
+    """Give a node."""
+    with kubelet_emu.node() as node:
+        yield node
+
+
+@pytest.fixture(scope="module")
+def pod(node: BlockingNode) -> BlockingPod:
+    """Give a pod that runs."""
+    pod = node.run(POD)
+    pod.wait_for("Ready")
+    return pod
+
+
+@pytest.mark.parametrize(("call", "error", "text"), [row[1:] for row in OF_A_POD], ids=[row[0] for row in OF_A_POD])
+def test_what_a_pod_is_asked(
+    pod: BlockingPod, call: Callable[[BlockingPod], object], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error) as raised:
+        call(pod)
+    assert text in str(raised.value)
+
+
+def test_what_a_job_is_asked(node: BlockingNode) -> None:
+    (job,) = node.apply(JOB)
+    with pytest.raises(LookupError, match="j has no container 'nosuch'; it has work"):
+        job.wait_for("nosuch started")
+    waits: Any = job.wait_for
+    with pytest.raises(TypeError, match="moment is a text, not None"):
+        waits(None)
+    assert job.wait_for("work exited(0)") > 0
+
+
+def test_what_a_node_is_given(node: BlockingNode) -> None:
+    wrong: Any = 3
+    with pytest.raises(TypeError, match="manifest is a path or the text of one, not 3"):
+        node.run(wrong)
+    with pytest.raises(ValueError, match="seconds is a number of seconds from 0 on, not -1"):
+        node.sleep(-1)
+    with pytest.raises(TypeError, match="timeout is a number of seconds, not 'x'"):
+        NodeOptions(timeout="x")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        NodeOptions(seed="x")  # type: ignore[arg-type]

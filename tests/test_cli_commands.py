@@ -324,3 +324,26 @@ def test_seconds_are_a_number_or_a_duration(text: str, seconds: float) -> None:
 def test_other_words_are_no_seconds(text: str) -> None:
     with pytest.raises(click.BadParameter):
         NON_NEGATIVE.convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    "words", [("--until", "5"), ("--speed", "2"), ("--sim-on-term", "0"), ("--simulate", "s.yaml")]
+)
+def test_what_says_nothing_to_an_engine_is_refused(words: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(main, ["run", "pod.yaml", *words])
+    assert result.exit_code == 2
+    assert f"{words[0]} is for --runtime simulated" in result.stderr
+
+
+def test_two_objects_of_one_name_are_named_with_their_places(tmp_path: Path) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: m, image: app}]}\n"
+    (tmp_path / "a.yaml").write_text(pod)
+    (tmp_path / "b.yaml").write_text(f"{pod}---\n{pod.replace('name: p}', 'name: p, namespace: other}')}")
+    names = [str(tmp_path / name) for name in ("a.yaml", "b.yaml")]
+    for command in (["validate"], ["run", "--runtime", "simulated"]):
+        result = CliRunner().invoke(main, [*command, *names])
+        text = f"{names[1]}:3:12: error: metadata.name: Duplicate value: Pod 'p' is also in {names[0]}:3"
+        assert text in result.output
+        assert result.output.count("Duplicate value") == 1
+        assert result.exit_code == (1 if command == ["validate"] else 2)
+    assert "1 error, 0 warnings" in CliRunner().invoke(main, ["validate", *names]).stderr

@@ -156,4 +156,4 @@ def test_a_task_that_never_waits_is_named_instead_of_freezing_time() -> None:
 def test_two_objects_of_one_name_are_a_bad_manifest(tmp_path: Path) -> None:
     result = simulate(tmp_path, DONE + "---" + DONE)
     assert result.exit_code == 2
-    assert 'error: pods "once" already exists' in result.stderr
+    assert "Duplicate value: Pod 'once' is also in " in result.stderr

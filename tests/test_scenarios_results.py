@@ -117,8 +117,8 @@ def test_summary() -> None:
     )
     same = evolve(GOOD, comparison=Comparison(moments=12))
     assert summary((same, OTHER), 1)[1:] == ("real v1.36.2 node, recorded: 15 of 17 moments in the same order",)
-    assert summary((same, GOOD, INVALID), 1)[1:] == (
-        "1 scenario without a recording: good",
+    assert summary((same, GOOD, INVALID), 1, is_compared=True)[1:] == (
+        "1 scenario without a recording (trace.jsonl): good",
         "real v1.36.2 node, recorded: 12 of 12 moments in the same order",
     )
 

@@ -12,6 +12,7 @@ from kubelet_emu.manifests import format_problem, load
 from kubelet_emu.manifests.missing_references import missing_references
 from kubelet_emu.manifests.not_emulated import not_emulated
 from kubelet_emu.manifests.safety import SafetyPolicy, check_safety
+from kubelet_emu.manifests.same_names import same_names
 from kubelet_emu.manifests.validation import validate
 from kubelet_emu.manifests.validation.objects import prepare
 from kubelet_emu.manifests.workloads import expand, random_uid
@@ -72,7 +73,8 @@ def read_inputs(options: RunOptions, gates: FeatureGates, rng: Random) -> Inputs
 def find_problems(result: LoadResult, expansion: Expansion, gates: FeatureGates) -> tuple[Problem, ...]:
     """Return everything that is wrong or doubtful in manifests, each once."""
     ignored = [problem for loaded in result.objects for problem in not_emulated(loaded)]
-    problems = (*result.problems, *validate(result.objects, gates), *expansion.problems, *ignored)
+    checked = validate(result.objects, gates)
+    problems = (*result.problems, *checked, *expansion.problems, *same_names(expansion), *ignored)
     return tuple(dict.fromkeys(problems))
 
 

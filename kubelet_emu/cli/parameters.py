@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
 from kubelet_emu.cli import options as words
 from kubelet_emu.cli.options import NodeCapacity, RunOptions
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
 _NOT_OF_RECORD = frozenset({"runtime", "until", "speed", "sim_on_term", "simulate", "output"})
+_OF_SIMULATED = frozenset({"until", "speed", "sim_on_term", "simulate"})
 MOST_SECONDS = 10**9
 
 
@@ -220,6 +222,15 @@ def run_parameters(command: Decorated) -> Decorated:
 def record_parameters(command: Decorated) -> Decorated:
     """Give a command function the options of a run on an engine whose output is its own."""
     return _with(tuple(each for each in PARAMETERS if each.name not in _NOT_OF_RECORD), command)
+
+
+def refuse_simulated_options(context: click.Context) -> None:
+    """Refuse options that say nothing to an engine, rather than do as if they were not there; UsageError."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in _OF_SIMULATED and source is ParameterSource.COMMANDLINE:
+            instead = "; --timeout bounds a run on Docker" if parameter.name == "until" else ""
+            raise click.UsageError(f"{parameter.opts[0]} is for --runtime simulated{instead}", context)
 
 
 def _with(parameters: tuple[click.Option, ...], command: Decorated) -> Decorated:

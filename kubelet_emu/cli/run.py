@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from kubelet_emu.cli.parameters import run_parameters, to_options
+from kubelet_emu.cli.parameters import refuse_simulated_options, run_parameters, to_options
 
 
 @click.command("run")
@@ -27,6 +27,8 @@ def command(manifests: tuple[str, ...], **given: object) -> None:
     from kubelet_emu.cli.outputs import Streams
 
     options = to_options(manifests, given)
+    if not options.is_simulated:
+        refuse_simulated_options(click.get_current_context())
     if options.is_simulated:
         from kubelet_emu.cli.simulation import collect_less_often, open_simulated
 

@@ -50,4 +50,8 @@ def as_json(problems: Iterable[Problem]) -> str:
 
 def _count(problems: tuple[Problem, ...]) -> str:
     errors = sum(problem.severity == "error" for problem in problems)
-    return f"{errors} errors, {len(problems) - errors} warnings"
+    return f"{_counted(errors, 'error')}, {_counted(len(problems) - errors, 'warning')}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

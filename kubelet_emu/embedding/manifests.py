@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 from kubelet_emu.embedding.errors import ManifestError
 from kubelet_emu.manifests import format_problem, load, load_text
 from kubelet_emu.manifests.safety import check_safety
+from kubelet_emu.manifests.same_names import same_names
 from kubelet_emu.manifests.validation import validate
 from kubelet_emu.manifests.validation.objects import prepare
 from kubelet_emu.manifests.workloads import expand, random_uid
@@ -39,7 +40,7 @@ def read_manifests(source: str | Path, options: NodeOptions, gates: FeatureGates
     """Read a file, a folder, or a text of more than one line; ManifestError."""
     result = _load(source, options)
     expansion = expand([loaded for loaded in result.objects if loaded.is_whole], rng)
-    problems = [*result.problems, *validate(result.objects, gates), *expansion.problems]
+    problems = [*result.problems, *validate(result.objects, gates), *expansion.problems, *same_names(expansion)]
     for runnable in expansion.runnables:
         policy = options.safety
         if not policy.host_paths and runnable.loaded.source.file != HERE:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from kubelet_emu.api.reasons import START_ERROR
+
 if TYPE_CHECKING:
     from kubelet_emu.journal.facts import ContainerFacts, RunFacts
 
@@ -41,7 +43,7 @@ def ending_of(container: ContainerFacts, run: RunFacts, grace_seconds: float) ->
 
 
 def _ended_by(run: RunFacts) -> EndedBy:
-    if run.reason == "StartError":
+    if run.reason == START_ERROR:
         return EndedBy.NEVER_STARTED
     if run.reason == "OOMKilled":
         return EndedBy.OUT_OF_MEMORY

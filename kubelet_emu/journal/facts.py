@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
+from kubelet_emu.api.reasons import START_ERROR
 from kubelet_emu.journal.records import (
     DeletedRecord,
     EffectRecord,
@@ -299,8 +300,9 @@ def _see_container(container: ContainerFacts, status: ContainerStatus) -> None:
     container.waiting_reason = "" if waiting is None else waiting.reason or ""
     container.waiting_message = "" if waiting is None else waiting.message or ""
     for state, run in ((status.state, status.restart_count + 1), (status.last_state, status.restart_count)):
-        if (ended := state.terminated) is not None and run > 0 and run in container.runs:
-            facts = container.runs[run]
+        # of a start that the runtime refuses nobody hears but by the status
+        if (ended := state.terminated) is not None and (run in container.runs or ended.reason == START_ERROR):
+            facts = container.run(run)
             facts.reason, facts.message = ended.reason or facts.reason, ended.message or facts.message
             facts.code = ended.exit_code if facts.code is None else facts.code
 

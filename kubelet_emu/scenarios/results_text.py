@@ -89,8 +89,8 @@ def report(results: Sequence[Result]) -> Iterator[str]:
             yield from as_text(result)
 
 
-def summary(results: Sequence[Result], seconds: float) -> tuple[str, ...]:
-    """Return the last lines: counts, and with recordings how many moments are as recorded."""
+def summary(results: Sequence[Result], seconds: float, *, is_compared: bool = False) -> tuple[str, ...]:
+    """Return the last lines: counts, and if they were compared, how many moments are as recorded."""
     counts = {status: sum(result.status is status for result in results) for status in Status}
     shown = ", ".join(f"{count} {status.value}" for status, count in counts.items() if count)
     life = sum(result.pod_seconds for result in results)
@@ -98,10 +98,12 @@ def summary(results: Sequence[Result], seconds: float) -> tuple[str, ...]:
         f"{_counted(len(results), 'scenario')}: {shown or 'none ran'} ({length(life)} of pod life in {seconds:.1f} s)"
     ]
     compared = [result.comparison for result in results if result.comparison is not None]
-    if compared:
+    if is_compared:
         without = [result.name for result in results if result.comparison is None and not result.problems]
         if without:
-            lines.append(f"{_counted(len(without), 'scenario')} without a recording: {', '.join(without)}")
+            names = ", ".join(without)
+            lines.append(f"{_counted(len(without), 'scenario')} without a recording (trace.jsonl): {names}")
+    if compared:
         same, moments = sum(each.same for each in compared), sum(each.moments for each in compared)
         lines.append(f"{RECORDED_NODE}: {same} of {moments} moments in the same order")
     return tuple(lines)

@@ -149,5 +149,5 @@ def _write(options: SuiteOptions, streams: Streams, results: Sequence[Result], s
         case "junit":
             print(as_junit(results, seconds), file=streams.out)
         case "text":
-            for line in (*report(results), *summary(results, seconds)):
+            for line in (*report(results), *summary(results, seconds, is_compared=options.compare)):
                 print(line, file=streams.out)

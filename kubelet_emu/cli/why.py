@@ -26,6 +26,7 @@ def command(*, pod: str | None, output: str, **given: object) -> None:
     LOG is of any kind that `verify` reads. Exit status: 0, or 1 when a pod won't go on by itself, 2 when something
     can't be read.
     """
+    from kubelet_emu.journal.text import harmless
     from kubelet_emu.lifecycle.explaining import explain
     from kubelet_emu.lifecycle.recounting import recount
 
@@ -37,7 +38,7 @@ def command(*, pod: str | None, output: str, **given: object) -> None:
     if output == "json":
         click.echo(_as_json(pods))
     else:
-        click.echo("\n\n".join("\n".join(_lines(each)) for each in pods))
+        click.echo("\n\n".join("\n".join(map(harmless, _lines(each))) for each in pods))
     sys.exit(1 if any(explain(each).is_stuck for each in pods) else 0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kubelet_emu.journal.text import harmless
 from kubelet_emu.lifecycle.drawing.scale import Scale
 from kubelet_emu.lifecycle.drawing.timeline import BarKind, MarkKind
 
@@ -55,7 +56,7 @@ def plain(text: str, _colour: str) -> str:
 
 def format_timeline(timeline: Timeline, width: int, paint: Callable[[str, str], str] = plain) -> str:
     """Return a timeline in at most `width` columns: the pod's phases, a line a container, the axis, and a legend."""
-    names = [_cut(f"{row.name} {row.kind}" if row.kind != "pod" else row.name) for row in timeline.rows]
+    names = [_cut(harmless(f"{row.name} {row.kind}" if row.kind != "pod" else row.name)) for row in timeline.rows]
     space = max(map(len, names), default=0)
     ends = [_end(row) for row in timeline.rows]
     tail = max(map(len, ends), default=0)
@@ -77,10 +78,10 @@ def _cut(name: str) -> str:
 def _end(row: Row) -> str:
     """Return how the row ended: a phase, or the exit codes, the last three of many."""
     if row.kind == "pod":
-        return next((bar.label for bar in reversed(row.bars) if bar.kind is BarKind.PHASE), "")
+        return next((harmless(bar.label) for bar in reversed(row.bars) if bar.kind is BarKind.PHASE), "")
     codes = [mark.label.removeprefix("exit ") for mark in row.marks if mark.kind in {MarkKind.EXIT, MarkKind.BAD_EXIT}]
     shown = ["…", *codes[-3:]] if len(codes) > 3 else codes
-    return " ".join(shown)
+    return harmless(" ".join(shown))
 
 
 def _cells(row: Row, scale: Scale, track: int) -> list[str]:

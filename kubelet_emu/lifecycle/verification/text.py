@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kubelet_emu.journal.text import harmless
 from kubelet_emu.lifecycle.verification.verdicts import Outcome
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def report_lines(report: Report, style: Style = plain, *, verbose: bool = False)
     if verbose:
         yield from _kept(report, style)
     for fact in report.facts:
-        yield f"{style('note', 'blue')}    {fact}"
+        yield f"{style('note', 'blue')}    {harmless(fact)}"
     yield _count(report, style)
 
 
@@ -38,16 +39,16 @@ def _broken(finding: Finding, style: Style) -> Iterator[str]:
     yield f"{style('broken', 'red')}  {finding.rule.code} {finding.rule.title} ({finding.rule.source})"
     verdicts = finding.of(Outcome.VIOLATION)
     for verdict in verdicts[:_MOST_SHOWN]:
-        yield f"        {_whose(verdict)}{verdict.text}"
+        yield f"        {_whose(verdict)}{harmless(verdict.text)}"
         if verdict.rule:
-            yield f"        {' ' * len(_whose(verdict))}{verdict.rule}"
+            yield f"        {' ' * len(_whose(verdict))}{harmless(verdict.rule)}"
     if len(verdicts) > _MOST_SHOWN:
         yield f"        and {len(verdicts) - _MOST_SHOWN} more (-o json has all)"
     yield ""
 
 
 def _whose(verdict: Verdict) -> str:
-    return f"{verdict.pod}: " if verdict.pod else ""
+    return f"{harmless(verdict.pod)}: " if verdict.pod else ""
 
 
 def _unknown(report: Report, style: Style) -> Iterator[str]:
@@ -56,7 +57,7 @@ def _unknown(report: Report, style: Style) -> Iterator[str]:
     for finding in report.of(Outcome.UNKNOWN):
         verdicts = finding.of(Outcome.UNKNOWN)
         more = f" (and {len(verdicts) - 1} more)" if len(verdicts) > 1 else ""
-        reasons.setdefault(f"{_whose(verdicts[0])}{verdicts[0].text}{more}", []).append(finding.rule.code)
+        reasons.setdefault(f"{_whose(verdicts[0])}{harmless(verdicts[0].text)}{more}", []).append(finding.rule.code)
     for reason, codes in reasons.items():
         yield f"{style('unknown', 'yellow')} {_codes(codes)}"
         yield f"        {reason}"
@@ -65,7 +66,7 @@ def _unknown(report: Report, style: Style) -> Iterator[str]:
 def _kept(report: Report, style: Style) -> Iterator[str]:
     for finding in report.findings:
         for verdict in finding.of(Outcome.OK):
-            yield f"{style('ok', 'green')}      {finding.rule.code} {_whose(verdict)}{verdict.text}"
+            yield f"{style('ok', 'green')}      {finding.rule.code} {_whose(verdict)}{harmless(verdict.text)}"
 
 
 def _codes(codes: Sequence[str]) -> str:

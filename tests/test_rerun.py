@@ -22,6 +22,20 @@ spec:
   - {name: main, image: busybox, command: [sh, -c, "echo up; sleep 2; exit 3"]}
 """
 
+SLOW = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: slow}
+spec:
+  initContainers:
+  - name: side
+    image: app:1
+    restartPolicy: Always
+    startupProbe: {timeoutSeconds: 9, exec: {command: [check]}}
+  containers:
+  - {name: main, image: app:2}
+"""
+
 
 def run(manifest: Path, log: Path, *options: str) -> None:
     """Run a manifest simulated and keep its log."""
@@ -48,6 +62,14 @@ def test_a_crash_loop_goes_the_same_way_again(tmp_path: Path) -> None:
     again = rerun(read_logs([tmp_path / "run.log"]))
     assert again.differences == ()
     assert again.compared >= 10
+
+
+def test_what_a_slow_probe_holds_up_comes_as_late_again(tmp_path: Path) -> None:
+    (tmp_path / "slow.yaml").write_text(SLOW)
+    (tmp_path / "slow.simulate.yaml").write_text("containers: {side: {commands: {check: {takes: 7}}}}")
+    run(tmp_path / "slow.yaml", tmp_path / "run.log", "--until", "30", "--seed", "5")
+    again = rerun(read_logs([tmp_path / "run.log"]), tolerance_seconds=1.0)
+    assert (again.compared, again.differences) == (4, ())
 
 
 def test_a_log_that_tells_another_course_is_found(tmp_path: Path) -> None:

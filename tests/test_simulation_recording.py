@@ -115,6 +115,12 @@ PROBES = [
      {"commands": {"a 'b c'": [[0, {"exit": 1, "output": "x"}], [5, 0]]}}),
     ("a command that is late", "exec: {command: [a]}", "{commands: {a: [[0, {takes: never}], [5, 0]]}}",
      {"commands": {"a": [[0, {"takes": "never"}], [5, 0]]}}),
+    ("a slow command", "timeoutSeconds: 4, exec: {command: [a]}", "{commands: {a: {takes: 2}}}",
+     {"commands": {"a": {"exit": 0, "takes": 2.0}}}),
+    ("a slow command that fails", "timeoutSeconds: 4, exec: {command: [a]}", "{commands: {a: {takes: 1, exit: 1}}}",
+     {"commands": {"a": {"exit": 1, "takes": 1.0}}}),
+    ("a slow server", "timeoutSeconds: 4, httpGet: {port: 80}", "{http: {/: {status: 503, takes: 1.5}}}",
+     {"http": {"/": {"status": 503, "takes": 1.5}}, "ports": {"80": "open"}}),
 ]  # fmt: skip
 
 

@@ -78,7 +78,10 @@ class ObservedRecord:
 
 @frozen(kw_only=True)
 class ProbeRecord:
-    """One probe attempt; `outcome` is success, warning, failure or errored, `stored` the result kept after it."""
+    """One probe attempt; `outcome` is success, warning, failure or errored, `stored` the result kept after it.
+
+    `seconds` is how long it took; the record's time is its end.
+    """
 
     kind: ClassVar[str] = "probe"
     at: datetime | None = None
@@ -90,6 +93,7 @@ class ProbeRecord:
     stored: str
     changed: bool = False
     message: str = ""
+    seconds: float = 0.0
 
 
 @frozen(kw_only=True)

@@ -325,6 +325,7 @@ class ProbeWorker:
     async def _probe(self, container_id: ContainerID, status: PodStatus) -> None:
         """Make one attempt, count it, and tell about it."""
         manager, kind = self.manager, self.key[2]
+        began_at = trio.current_time()
         outcome = await attempt_probe(
             manager.runtime, self.container, self.probe, container_id, pod_ip=status.pod_ip or ""
         )
@@ -335,20 +336,29 @@ class ProbeWorker:
         if result is not None:
             self.state, stored = observe(self.state, kind, self._times, result)
             changed = stored is not None and manager.store_result(self.key, container_id, stored)
-        self._record(container_id, status, outcome, changed=changed)
+        run = find_status(status, self.container.name)
+        self._record(
+            container_id,
+            outcome,
+            run=(run.restart_count if run is not None else 0) + 1,
+            changed=changed,
+            seconds=trio.current_time() - began_at,
+        )
 
-    def _record(self, container_id: ContainerID, status: PodStatus, outcome: ProbeOutcome, *, changed: bool) -> None:
-        found = find_status(status, self.container.name)
+    def _record(
+        self, container_id: ContainerID, outcome: ProbeOutcome, *, run: int, changed: bool, seconds: float
+    ) -> None:
         stored = self.manager.store.get(self.key[2], container_id)
         self.manager.emit(
             ProbeRecord(
                 ref=ObjectRef.of(self.pod.metadata),
                 container=self.container.name,
-                run=(found.restart_count if found is not None else 0) + 1,
+                run=run,
                 probe=self.key[2].value,
                 outcome=outcome.verdict.value,
                 stored=stored.value if stored is not None else "",
                 changed=changed,
                 message=outcome.output,
+                seconds=round(seconds, 6),
             )
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kubelet_emu.api.quantity import quantity_value
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from kubelet_emu.journal.records import EffectRecord, LogRecord
+    from kubelet_emu.journal.records import EffectRecord, LogRecord, ProbeRecord
     from kubelet_emu.simulation.recording import RunRecording, SeenContainer, SeenImage, SeenRun
 
 Plain = dict[str, object]
@@ -136,8 +137,9 @@ def _answers(container: SeenContainer, run: SeenRun, start: datetime) -> Plain:
         if _is_end(at, run):
             continue
         action = mapping_of(container.manifest.get(f"{record.probe}Probe"))
-        for field, key, answer in _probe_answers(container, action, (record.outcome, record.message)):
-            seen.setdefault((field, key), []).append((_seconds(at, start), answer))
+        asked_at = at - timedelta(seconds=record.seconds)
+        for field, key, answer in _probe_answers(container, action, record):
+            seen.setdefault((field, key), []).append((_seconds(asked_at, start), answer))
     answers: dict[str, Plain] = {}
     for (field, key), values in seen.items():
         if (changes := _changes(sorted(values, key=lambda each: each[0]))) is not None:
@@ -151,40 +153,46 @@ def _answers(container: SeenContainer, run: SeenRun, start: datetime) -> Plain:
 
 
 def _probe_answers(
-    container: SeenContainer, probe: Mapping[str, object], seen: tuple[str, str]
+    container: SeenContainer, probe: Mapping[str, object], record: ProbeRecord
 ) -> Iterable[tuple[str, str, object]]:
     """Yield field, key and answer of one attempt; nothing where it could not be made."""
-    outcome, message = seen
+    outcome, message, takes = record.outcome, record.message, _slowness(record)
     if outcome == "errored":
         return
     succeeded, refused = outcome in _FINISHED, bool(_REFUSED.search(message))
     http, grpc, tcp = (mapping_of(probe.get(name)) for name in ("httpGet", "grpc", "tcpSocket"))
     if argv := mapping_of(probe.get("exec")).get("command"):
-        yield "commands", _command(argv), _exec_result(message, succeeded=succeeded)
+        yield "commands", _command(argv), _exec_result(message, takes, succeeded=succeeded)
     if tcp:
         yield "ports", _port(container, tcp), "open" if succeeded else "closed"
     for action in filter(None, (http, grpc)):
         yield "ports", _port(container, action), "open" if succeeded or not refused else "closed"
     if http and (succeeded or not refused):
-        yield "http", str(http.get("path") or "/").partition("?")[0], _status(message, succeeded=succeeded)
+        yield "http", str(http.get("path") or "/").partition("?")[0], _status(message, takes, succeeded=succeeded)
     if grpc and (succeeded or not refused):
         yield "grpc", str(grpc.get("service") or ""), "SERVING" if succeeded else _health(message)
 
 
-def _exec_result(message: str, *, succeeded: bool) -> object:
+def _slowness(record: ProbeRecord) -> Mapping[str, float]:
+    """Return how long an answer took, in steps of half a second; nothing of one that came at once."""
+    takes = round(record.seconds * 2) / 2
+    return {"takes": takes} if takes else {}
+
+
+def _exec_result(message: str, takes: Mapping[str, float], *, succeeded: bool) -> object:
     if not succeeded and message.startswith("command timed out"):
         return {"takes": "never"}
-    if succeeded:
-        return 0
-    return {"exit": 1, "output": message} if message else 1
+    code = 0 if succeeded else 1
+    told = {"output": message} if message and not succeeded else {}
+    return {"exit": code, **told, **takes} if told or takes else code
 
 
-def _status(message: str, *, succeeded: bool) -> object:
-    if succeeded:
-        return 200
-    if found := _STATUS.search(message):
-        return int(found[1])
-    return {"takes": "never"} if _TIMED_OUT.search(message) else 500
+def _status(message: str, takes: Mapping[str, float], *, succeeded: bool) -> object:
+    found = _STATUS.search(message)
+    if not succeeded and found is None and _TIMED_OUT.search(message):
+        return {"takes": "never"}
+    status = 200 if succeeded else int(found[1]) if found else 500
+    return {"status": status, **takes} if takes else status
 
 
 def _health(message: str) -> str:

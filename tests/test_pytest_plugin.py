@@ -170,6 +170,36 @@ def test_trio_tests_await_the_same_calls_and_scenarios_go_along(tmp_path: Path) 
     assert "2 passed" in text
 
 
+IN_ANYIO = """
+import pytest
+from trio.testing import MockClock
+
+@pytest.fixture
+def anyio_backend():
+    return "trio", {"clock": MockClock(autojump_threshold=0)}
+
+@pytest.mark.anyio
+async def test_awaited(kubelet):
+    async with kubelet.open() as node:
+        pod = await node.run("pod.yaml")
+        await pod.wait_for("Ready")
+        await pod.delete(grace_period_seconds=5)
+        assert pod.log.order("main started", "main sigterm", "main exited(0)")
+
+@pytest.mark.anyio
+async def test_blocking(kubelet):
+    kubelet.run("pod.yaml").wait_for("Ready")
+"""
+
+
+def test_tests_of_anyio_run_on_trio_as_well(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(POD)
+    (tmp_path / "test_it.py").write_text(IN_ANYIO)
+    text = run_pytest(tmp_path, "-W", "error")
+    assert "PASSED test_it.py::test_awaited" in text
+    assert "PASSED test_it.py::test_blocking" in text
+
+
 def test_the_plugin_imports_nothing_of_the_emulator() -> None:
     code = (
         "import pytest, sys; before = set(sys.modules); import kubelet_emu.pytest_plugin;"

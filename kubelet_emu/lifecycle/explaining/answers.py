@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from kubelet_emu.lifecycle.explaining import gates
+from kubelet_emu.lifecycle.explaining.answer import Answer
 from kubelet_emu.lifecycle.history import ContainerKind
 
 if TYPE_CHECKING:
@@ -21,20 +20,6 @@ if TYPE_CHECKING:
 _PARTS = (ContainerKind.MAIN, ContainerKind.SIDECAR, ContainerKind.INIT, ContainerKind.UNKNOWN)
 _OVER = frozenset({"Succeeded", "Failed"})
 DEFAULT_GRACE_SECONDS = 30.0
-
-
-@frozen(kw_only=True)
-class Answer:
-    """What a pod waits for. `since` is seconds on the log's time line; `fix` what to change, as lines.
-
-    `is_stuck` when it will not go on by itself.
-    """
-
-    pod: str
-    text: str
-    since: float | None = None
-    fix: tuple[str, ...] = ()
-    is_stuck: bool = False
 
 
 def explain(pod: PodHistory) -> Answer:

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kubelet_emu.lifecycle.explaining.answer import Answer
 from kubelet_emu.lifecycle.history import ContainerKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kubelet_emu.api.v1_handlers import Probe
-    from kubelet_emu.lifecycle.explaining.answers import Answer
     from kubelet_emu.lifecycle.history import ContainerHistory, PodHistory, RunHistory
 
 ORDINARY_WAITS = frozenset({"", "PodInitializing", "ContainerCreating"})
 _IMAGE_WAITS = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
 _SETTING_WAITS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
-
-
-def _answer(pod: PodHistory, text: str, since: float | None, *, is_stuck: bool, fix: tuple[str, ...] = ()) -> Answer:
-    from kubelet_emu.lifecycle.explaining.answers import Answer  # noqa: PLC0415 - the two describe one thing
-
-    return Answer(pod=pod.name, text=text, since=since, is_stuck=is_stuck, fix=fix)
 
 
 def since(container: ContainerHistory, state: str) -> float | None:
@@ -43,28 +37,38 @@ def waiting_answer(pod: PodHistory, container: ContainerHistory, reason: str, me
         last = f", last with {codes[-1]}," if codes else ""
         wait = message.partition(" restarting failed")[0] or "back-off"
         text = f"{name} has ended {_times(len(container.runs))}{last} and is in {wait}"
-        return _answer(pod, text, at, is_stuck=True)
+        return Answer(pod=pod.name, text=text, since=at, is_stuck=True)
     if reason in _IMAGE_WAITS:
         image = getattr(container.spec, "image", None)
         pulls = [event.message for event in pod.events if event.container == name and event.reason == "Failed"]
         why = next((text for text in reversed(pulls) if text.startswith("Failed to pull")), message or reason)
-        return _answer(pod, f"{name} can't start, its image {image or ''} can't be had: {why}", at, is_stuck=True)
+        return Answer(
+            pod=pod.name,
+            text=f"{name} can't start, its image {image or ''} can't be had: {why}",
+            since=at,
+            is_stuck=True,
+        )
     if reason in _SETTING_WAITS:
-        return _answer(pod, f"{name} can't start: {message or reason}", at, is_stuck=True)
-    return _answer(pod, f"{name} waits: {reason}{f', {message}' if message else ''}", at, is_stuck=False)
+        return Answer(pod=pod.name, text=f"{name} can't start: {message or reason}", since=at, is_stuck=True)
+    return Answer(pod=pod.name, text=f"{name} waits: {reason}{f', {message}' if message else ''}", since=at)
 
 
 def gate_answer(pod: PodHistory, container: ContainerHistory) -> Answer | None:
     """Return what an init container or sidecar holds up, None when the next one may start."""
     run = container.last_run
     if run is None:
-        return _answer(pod, f"{container.name} is about to start", None, is_stuck=False)
+        return Answer(pod=pod.name, text=f"{container.name} is about to start")
     started = None if run.started is None else run.started.high
     if container.kind is ContainerKind.INIT:
         if run.exited is None:
-            return _answer(pod, f"init container {container.name} runs and has not ended", started, is_stuck=False)
+            return Answer(pod=pod.name, text=f"init container {container.name} runs and has not ended", since=started)
         if run.code:
-            return _answer(pod, f"init container {container.name} exited {run.code}", run.exited.high, is_stuck=True)
+            return Answer(
+                pod=pod.name,
+                text=f"init container {container.name} exited {run.code}",
+                since=run.exited.high,
+                is_stuck=True,
+            )
         return None
     return _sidecar_gate(pod, container, run, started)
 
@@ -75,11 +79,11 @@ def _sidecar_gate(
     hook = run.post_start
     if hook is not None and hook.ended is None:
         text = f"the postStart hook of sidecar {container.name} has not ended; nothing behind it starts before"
-        return _answer(pod, text, started, is_stuck=False)
+        return Answer(pod=pod.name, text=text, since=started)
     probe: Probe | None = getattr(container.spec, "startup_probe", None)
     if probe is not None and run.startup_ok is None:
         text = f"sidecar {container.name} has not passed its startup probe{_failure(pod, container, 'Startup')}"
-        return _answer(pod, text, started, is_stuck=False)
+        return Answer(pod=pod.name, text=text, since=started)
     return None
 
 
@@ -92,12 +96,12 @@ def unready_answer(pod: PodHistory, container: ContainerHistory) -> Answer | Non
     name, spec = container.name, container.spec
     if getattr(spec, "startup_probe", None) is not None and run.startup_ok is None:
         text = f"{name} has not passed its startup probe{_failure(pod, container, 'Startup')}"
-        return _answer(pod, text, started, is_stuck=False)
+        return Answer(pod=pod.name, text=text, since=started)
     is_ready = run.ready[-1][1] if run.ready else False
     if not is_ready and getattr(spec, "readiness_probe", None) is not None:
         at = run.ready[-1][0].high if run.ready else started
         text = f"{name} is not ready{_failure(pod, container, 'Readiness')}"
-        return _answer(pod, text, at, is_stuck=False)
+        return Answer(pod=pod.name, text=text, since=at)
     return None
 
 

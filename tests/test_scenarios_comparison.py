@@ -19,7 +19,7 @@ from kubelet_emu.scenarios.sequences import Entry, Thread, ThreadKey, masked, se
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kubelet_emu.lifecycle.trace import RawRecord
+    from kubelet_emu.lifecycle.raw_records import RawRecord
 
 ROOT = Path(__file__).parent.parent
 

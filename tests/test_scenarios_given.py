@@ -25,7 +25,7 @@ from kubelet_emu.scenarios.scenario_file import ScenarioError, find_scenarios, l
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kubelet_emu.lifecycle.trace import RawRecord
+    from kubelet_emu.lifecycle.raw_records import RawRecord
     from kubelet_emu.scenarios.scenario_file import Scenario
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "scenarios"

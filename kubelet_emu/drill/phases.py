@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kubelet_emu.lifecycle.history import ContainerHistory, PodHistory, RunHistory
-    from kubelet_emu.lifecycle.trace import Interval
+    from kubelet_emu.lifecycle.raw_records import Interval
 
 AFTER_READY_SECONDS = 1.0
 RESTART_AFTER_SECONDS = 0.5

@@ -32,8 +32,8 @@ from kubelet_emu.journal.short_names import ShortNames
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.kubelet.timing import timing_named
+from kubelet_emu.lifecycle.raw_records import time_of
 from kubelet_emu.lifecycle.reading.logs import log_of_entries
-from kubelet_emu.lifecycle.trace import time_of
 from kubelet_emu.scenarios.driver import Recording
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from attrs import field, frozen
 
 from kubelet_emu.embedding.story import story_of
 from kubelet_emu.journal.outlet import write_private
-from kubelet_emu.lifecycle.trace import MissingError, Trace, time_of
+from kubelet_emu.lifecycle.raw_records import time_of
+from kubelet_emu.lifecycle.trace import MissingError, Trace
 from kubelet_emu.scenarios.checks import check
 from kubelet_emu.scenarios.moments import find_moment, occurrences
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from kubelet_emu.lifecycle.trace import Interval, RawRecord
+    from kubelet_emu.lifecycle.raw_records import Interval, RawRecord
     from kubelet_emu.scenarios.checks import Verdict
     from kubelet_emu.scenarios.expectations import MomentExpression
 

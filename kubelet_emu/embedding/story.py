@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubelet_emu.lifecycle.trace import containers_of, mapping_of, time_of
+from kubelet_emu.lifecycle.raw_records import containers_of, mapping_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kubelet_emu.lifecycle.trace import RawRecord, Trace
+    from kubelet_emu.lifecycle.raw_records import RawRecord
+    from kubelet_emu.lifecycle.trace import Trace
 
 MOST_LINES = 60
 _SHOWN_CONDITIONS = ("Initialized", "Ready")

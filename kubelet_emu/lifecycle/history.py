@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.api.batch_v1 import Job
     from kubelet_emu.api.v1 import Container, EphemeralContainer, Pod
-    from kubelet_emu.lifecycle.trace import Interval
+    from kubelet_emu.lifecycle.raw_records import Interval
 
 __all__ = ["ContainerHistory", "ContainerKind", "LogHistory", "PodHistory", "RunHistory", "Stop", "StopCause"]
 

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from kubelet_emu.lifecycle.history import HookHistory
 from kubelet_emu.lifecycle.pod_records import at_of, moments_of
-from kubelet_emu.lifecycle.trace import EVENT_SLACK_SECONDS, time_of
+from kubelet_emu.lifecycle.raw_records import EVENT_SLACK_SECONDS, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.v1 import Container, EphemeralContainer
     from kubelet_emu.api.v1_handlers import LifecycleHandler
     from kubelet_emu.lifecycle.pod_records import PodRecords
-    from kubelet_emu.lifecycle.trace import RawRecord
+    from kubelet_emu.lifecycle.raw_records import RawRecord
 
     HookName = Literal["postStart", "preStop"]
 

@@ -16,7 +16,7 @@ from kubelet_emu.lifecycle.history import (
     Pull,
     StateChange,
 )
-from kubelet_emu.lifecycle.trace import (
+from kubelet_emu.lifecycle.raw_records import (
     EVENT_SLACK_SECONDS,
     STATUS_SLACK_SECONDS,
     Interval,
@@ -31,7 +31,7 @@ from kubelet_emu.lifecycle.trace import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from kubelet_emu.lifecycle.trace import RawRecord
+    from kubelet_emu.lifecycle.raw_records import RawRecord
 
 _PULLED = re.compile(r'Successfully pulled image "(?P<image>[^"]*)" in (?P<length>[0-9a-zµ.]+)')
 _PULLING = re.compile(r'Pulling image "(?P<image>[^"]*)"')

@@ -24,10 +24,11 @@ from kubelet_emu.lifecycle.pod_records import (
     pulls_of,
     states_of,
 )
+from kubelet_emu.lifecycle.raw_records import STATUS_SLACK_SECONDS, containers_of, interval, number_of, time_of
 from kubelet_emu.lifecycle.run_facts import runs_of_part
 from kubelet_emu.lifecycle.specs import Part, identify, parts_of, unnamed_part
 from kubelet_emu.lifecycle.stops import with_stops
-from kubelet_emu.lifecycle.trace import STATUS_SLACK_SECONDS, Trace, containers_of, interval, number_of, time_of
+from kubelet_emu.lifecycle.trace import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.batch_v1 import Job
     from kubelet_emu.apiserver.objects import APIObject
     from kubelet_emu.lifecycle.log import LifecycleLog
-    from kubelet_emu.lifecycle.trace import RawRecord
+    from kubelet_emu.lifecycle.raw_records import RawRecord
 
     Objects = Mapping[tuple[str, str], APIObject]
 

@@ -11,15 +11,15 @@ from kubelet_emu.api.reasons import RESTARTING_ALL_CONTAINERS
 from kubelet_emu.lifecycle.history import RunHistory
 from kubelet_emu.lifecycle.hook_facts import HookQuestion, handler_of, hook_of
 from kubelet_emu.lifecycle.pod_records import moments_of
-from kubelet_emu.lifecycle.trace import STATUS_SLACK_SECONDS, Interval, interval, latest, number_of, time_of
+from kubelet_emu.lifecycle.raw_records import STATUS_SLACK_SECONDS, Interval, interval, latest, number_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kubelet_emu.lifecycle.history import HookHistory
     from kubelet_emu.lifecycle.pod_records import PodRecords
+    from kubelet_emu.lifecycle.runs import Run
     from kubelet_emu.lifecycle.specs import Part
-    from kubelet_emu.lifecycle.trace import Run
 
 # A status that still says "not started" was written a little before it was seen.
 _WRITE_SECONDS = 0.2

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from kubelet_emu.lifecycle.trace import (
+from kubelet_emu.lifecycle.raw_records import (
     CANNOT_RUN,
     EXIT_SLACK_SECONDS,
     STATUS_SLACK_SECONDS,
-    Run,
     interval,
     latest,
     number_of,
@@ -28,11 +27,23 @@ from kubelet_emu.lifecycle.trace import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kubelet_emu.lifecycle.trace import RawRecord, Trace
+    from kubelet_emu.lifecycle.raw_records import Interval, RawRecord
+    from kubelet_emu.lifecycle.trace import Trace
 
 _NUMBER = re.compile(r"-?\d+$")
 _SAID = {"started": "start", "exited": "exit"}
 Bounds = tuple[float, float]
+
+
+@define
+class Run:
+    """One run of a container, put together from all that tells of it."""
+
+    n: int
+    started: Interval | None = None
+    exited: Interval | None = None
+    code: int | None = None
+    reason: str | None = None
 
 
 @define(eq=False)

@@ -11,14 +11,14 @@ from attrs import evolve, frozen
 from kubelet_emu.lifecycle.history import StopCall
 from kubelet_emu.lifecycle.hook_facts import HookQuestion, handler_of, hook_of
 from kubelet_emu.lifecycle.pod_records import at_of, moments_of
-from kubelet_emu.lifecycle.trace import EVENT_SLACK_SECONDS, Interval, interval, number_of, time_of
+from kubelet_emu.lifecycle.raw_records import EVENT_SLACK_SECONDS, Interval, interval, number_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kubelet_emu.lifecycle.history import ContainerHistory, HookHistory, PodHistory, RunHistory
     from kubelet_emu.lifecycle.pod_records import PodRecords
-    from kubelet_emu.lifecycle.trace import RawRecord
+    from kubelet_emu.lifecycle.raw_records import RawRecord
 
 KILL_SIGNALS = frozenset({"killed", "SIGKILL", "KILL"})
 KILLED_CODE = 128 + signal.SIGKILL

@@ -15,9 +15,9 @@ from attrs import define, evolve, field
 
 from kubelet_emu.journal.facts import ContainerKind
 from kubelet_emu.lifecycle.history import PodStop, Stop, StopCause
+from kubelet_emu.lifecycle.raw_records import Interval, interval
 from kubelet_emu.lifecycle.stop_causes import cause_of_message, grace_of, pod_wide_cause
 from kubelet_emu.lifecycle.stop_evidence import StopEvidence, evidence_of
-from kubelet_emu.lifecycle.trace import Interval, interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

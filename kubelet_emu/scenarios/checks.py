@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from kubelet_emu.lifecycle.trace import MissingError, time_of
+from kubelet_emu.lifecycle.raw_records import time_of
+from kubelet_emu.lifecycle.trace import MissingError
 from kubelet_emu.scenarios.expectations import (
     Existence,
     Gap,
@@ -34,7 +35,9 @@ from kubelet_emu.scenarios.words import apart, history, in_order, shown, told, w
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from kubelet_emu.lifecycle.trace import Interval, RawRecord, Run, Trace
+    from kubelet_emu.lifecycle.raw_records import Interval, RawRecord
+    from kubelet_emu.lifecycle.runs import Run
+    from kubelet_emu.lifecycle.trace import Trace
     from kubelet_emu.scenarios.expectations import Comparison, Expectation, Subject, ValueExpression
 
 _ORDERS: dict[str, Callable[[float, float], bool]] = {

@@ -21,14 +21,15 @@ from typing import TYPE_CHECKING
 
 from attrs import define, frozen
 
-from kubelet_emu.lifecycle.trace import MissingError, Trace, time_of
+from kubelet_emu.lifecycle.raw_records import time_of
+from kubelet_emu.lifecycle.trace import MissingError, Trace
 from kubelet_emu.scenarios.moments import find_moment
 from kubelet_emu.scenarios.sequences import Entry, Thread, ThreadKey, canonical, sequences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kubelet_emu.lifecycle.trace import RawRecord
+    from kubelet_emu.lifecycle.raw_records import RawRecord
     from kubelet_emu.scenarios.scenario_file import Scenario
 
 SHORT_SECONDS = 1.0

@@ -20,7 +20,7 @@ from kubelet_emu.scenarios.moments import find_moment
 if TYPE_CHECKING:
     from kubelet_emu.cluster.cluster import Cluster
     from kubelet_emu.journal.encode import Entry
-    from kubelet_emu.lifecycle.trace import RawRecord
+    from kubelet_emu.lifecycle.raw_records import RawRecord
     from kubelet_emu.scenarios.expectations import MomentExpression
     from kubelet_emu.scenarios.scenario_file import End, Scenario, Step
 

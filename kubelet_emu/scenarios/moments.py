@@ -6,21 +6,23 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from kubelet_emu.lifecycle.trace import (
+from kubelet_emu.lifecycle.raw_records import (
     EVENT_SLACK_SECONDS,
     STATUS_SLACK_SECONDS,
     Interval,
-    MissingError,
     interval,
     mapping_of,
     number_of,
     time_of,
 )
+from kubelet_emu.lifecycle.trace import MissingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kubelet_emu.lifecycle.trace import RawRecord, Run, Trace
+    from kubelet_emu.lifecycle.raw_records import RawRecord
+    from kubelet_emu.lifecycle.runs import Run
+    from kubelet_emu.lifecycle.trace import Trace
     from kubelet_emu.scenarios.expectations import MomentExpression
 
 _KILL_SIGNALS = frozenset({"killed", "SIGKILL", "KILL"})

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from kubelet_emu.lifecycle.trace import MissingError, mapping_of, time_of
+from kubelet_emu.lifecycle.raw_records import mapping_of, time_of
+from kubelet_emu.lifecycle.trace import MissingError
 from kubelet_emu.scenarios.moments import occurrences
 from kubelet_emu.scenarios.words import enumerated, history, told, when
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kubelet_emu.lifecycle.trace import RawRecord, Trace
+    from kubelet_emu.lifecycle.raw_records import RawRecord
+    from kubelet_emu.lifecycle.trace import Trace
     from kubelet_emu.scenarios.expectations import MomentExpression
 
 

@@ -11,7 +11,7 @@ from kubelet_emu.scenarios.scenario_file import ScenarioError, name_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kubelet_emu.lifecycle.trace import RawRecord
+    from kubelet_emu.lifecycle.raw_records import RawRecord
 
 FILES = ("trace.jsonl", "trace-2.jsonl")
 

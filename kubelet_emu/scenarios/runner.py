@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.node import Node
     from kubelet_emu.kubelet.settings import KubeletSettings
     from kubelet_emu.kubelet.timebase import Timebase
-    from kubelet_emu.lifecycle.trace import RawRecord
+    from kubelet_emu.lifecycle.raw_records import RawRecord
     from kubelet_emu.scenarios.scenario_file import Scenario
     from runtime.api import Runtime
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field, frozen
 
-from kubelet_emu.lifecycle.trace import containers_of, mapping_of, time_of
+from kubelet_emu.lifecycle.raw_records import containers_of, mapping_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kubelet_emu.lifecycle.trace import RawRecord
+    from kubelet_emu.lifecycle.raw_records import RawRecord
 
 SANDBOX = "POD"
 _TOLD_BY_MESSAGE = frozenset({"Failed", "BackOff", "Killing", "Unhealthy"})

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from kubelet_emu.lifecycle.trace import MissingError, containers_of, mapping_of, number_of, time_of
+from kubelet_emu.lifecycle.raw_records import containers_of, mapping_of, number_of, time_of
+from kubelet_emu.lifecycle.trace import MissingError
 from kubelet_emu.scenarios.moments import occurrences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kubelet_emu.lifecycle.trace import RawRecord, Trace
+    from kubelet_emu.lifecycle.raw_records import RawRecord
+    from kubelet_emu.lifecycle.trace import Trace
     from kubelet_emu.scenarios.expectations import MomentExpression, Subject, ValueExpression
 
 _POD_FIELDS = {

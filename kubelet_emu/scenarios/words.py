@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kubelet_emu.lifecycle.trace import Interval
+    from kubelet_emu.lifecycle.raw_records import Interval
 
 EXACT_SECONDS = 0.005
 _MOST_TOLD = 6

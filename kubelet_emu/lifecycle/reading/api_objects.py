@@ -25,10 +25,10 @@ from kubelet_emu.lifecycle.reading.pod_json import (
 )
 
 if TYPE_CHECKING:
+    from kubelet_emu.lifecycle.raw_records import RawRecord
     from kubelet_emu.lifecycle.reading.found import Found
     from kubelet_emu.lifecycle.reading.pod_json import JSONMapping
     from kubelet_emu.lifecycle.reading.times import WallTime
-    from kubelet_emu.lifecycle.trace import RawRecord
 
 _WATCH_TYPES = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"})
 _READ = frozenset({"Pod", "Job", "Event"})

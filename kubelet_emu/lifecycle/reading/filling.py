@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import define, field
 
+from kubelet_emu.lifecycle.raw_records import EXIT_SLACK_SECONDS, containers_of, number_of, time_of
 from kubelet_emu.lifecycle.reading.moments import ANY_DEFAULT, MomentKind
-from kubelet_emu.lifecycle.trace import EXIT_SLACK_SECONDS, containers_of, number_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from kubelet_emu.lifecycle.raw_records import RawRecord
     from kubelet_emu.lifecycle.reading.moments import MomentRule, MomentWords
-    from kubelet_emu.lifecycle.trace import RawRecord
 
 Whose = tuple[str, str]
 _PLACE = frozenset({"t", "pod", "container", "run", "resolution"})

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from kubelet_emu.apiserver.objects import APIObject
     from kubelet_emu.journal.encode import Entry
+    from kubelet_emu.lifecycle.raw_records import RawRecord
     from kubelet_emu.lifecycle.reading.times import WallTime
-    from kubelet_emu.lifecycle.trace import RawRecord
 
 MOST_FAULTS = 100
 TEXT_FORMATS = frozenset({SourceFormat.PREFIXED_LINES, SourceFormat.CRI_LOG, SourceFormat.DOCKER_LOG})

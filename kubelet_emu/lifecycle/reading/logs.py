@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, BinaryIO
 
 from kubelet_emu.lifecycle.log import LifecycleLog, LogFault, SourceFormat
+from kubelet_emu.lifecycle.raw_records import time_of
 from kubelet_emu.lifecycle.reading.files import UnrecognisedError, files_of, read_file
 from kubelet_emu.lifecycle.reading.filling import (
     MomentFinder,
@@ -21,7 +22,7 @@ from kubelet_emu.lifecycle.reading.moments import MomentWords
 from kubelet_emu.lifecycle.reading.objects import objects_of
 from kubelet_emu.lifecycle.reading.our_formats import take_entries
 from kubelet_emu.lifecycle.reading.times import NANO, to_datetime
-from kubelet_emu.lifecycle.trace import Trace, time_of
+from kubelet_emu.lifecycle.trace import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
     from kubelet_emu.apiserver.objects import APIObject
     from kubelet_emu.journal.encode import Entry
+    from kubelet_emu.lifecycle.raw_records import RawRecord
     from kubelet_emu.lifecycle.reading.naming import GivenName
-    from kubelet_emu.lifecycle.trace import RawRecord
 
 _NO_WORDS = MomentWords()
 

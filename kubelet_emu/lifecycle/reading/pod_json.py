@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from kubelet_emu.lifecycle.reading.times import WallTime, parse_wall_time
 
 if TYPE_CHECKING:
-    from kubelet_emu.lifecycle.trace import RawRecord
+    from kubelet_emu.lifecycle.raw_records import RawRecord
 
 JSONMapping = Mapping[str, object]
 

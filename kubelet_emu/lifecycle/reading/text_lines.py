@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from kubelet_emu.lifecycle.reading.times import TIME, WallTime, time_of_match
 
 if TYPE_CHECKING:
+    from kubelet_emu.lifecycle.raw_records import RawRecord
     from kubelet_emu.lifecycle.reading.found import Found
     from kubelet_emu.lifecycle.reading.naming import ContainerName
     from kubelet_emu.lifecycle.reading.streams import Line
-    from kubelet_emu.lifecycle.trace import RawRecord
 
 _ARROW = "\u203a"
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kubelet_emu.lifecycle.verification.verdicts import Outcome, Verdict
 
 if TYPE_CHECKING:
-    from kubelet_emu.lifecycle.trace import Interval
+    from kubelet_emu.lifecycle.raw_records import Interval
 
 # Log lines, the runtime's records and the kubelet's are stamped by different writers on one machine.
 CLOCK_SLACK_SECONDS = 0.001

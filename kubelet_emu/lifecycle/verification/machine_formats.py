@@ -11,7 +11,7 @@ from kubelet_emu.lifecycle.verification.verdicts import Outcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kubelet_emu.lifecycle.trace import Interval
+    from kubelet_emu.lifecycle.raw_records import Interval
     from kubelet_emu.lifecycle.verification.report import Finding, Report
     from kubelet_emu.lifecycle.verification.verdicts import Rule, Verdict
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubelet_emu.lifecycle.trace import EVENT_SLACK_SECONDS
+from kubelet_emu.lifecycle.raw_records import EVENT_SLACK_SECONDS
 from kubelet_emu.lifecycle.verification.verdicts import Outcome, Verdict
 
 if TYPE_CHECKING:

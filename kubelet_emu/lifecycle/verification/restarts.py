@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kubelet_emu.lifecycle.history import ContainerHistory, PodHistory, RunHistory, StateChange
-    from kubelet_emu.lifecycle.trace import Interval
+    from kubelet_emu.lifecycle.raw_records import Interval
     from kubelet_emu.lifecycle.verification.verdicts import Terms
 
     Restart = tuple[RunHistory, RunHistory]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kubelet_emu.journal.facts import ContainerKind
 from kubelet_emu.lifecycle.history import StopCause
 from kubelet_emu.lifecycle.hook_facts import handler_of
-from kubelet_emu.lifecycle.trace import Interval
+from kubelet_emu.lifecycle.raw_records import Interval
 from kubelet_emu.lifecycle.verification.comparing import (
     CLOCK_SLACK_SECONDS,
     broken,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubelet_emu.journal.facts import ContainerKind
-from kubelet_emu.lifecycle.trace import Interval
+from kubelet_emu.lifecycle.raw_records import Interval
 from kubelet_emu.lifecycle.verification.comparing import broken, ordered, shown, unknown
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
     from kubelet_emu.lifecycle.history import LogHistory, PodHistory
-    from kubelet_emu.lifecycle.trace import Interval
+    from kubelet_emu.lifecycle.raw_records import Interval
 
 NEWEST_MINOR = 36
 

@@ -106,6 +106,13 @@ def test_text_of_a_log_is_escaped() -> None:
     assert "http" not in page.replace('xmlns="http://www.w3.org/2000/svg"', "").replace("http-equiv", "")
 
 
+def test_a_picture_is_xml_whatever_a_log_says() -> None:
+    odd = "\x1b[31m\ud800"
+    row = Row(name=odd, kind="main", bars=(Bar(kind=BarKind.RUN, start=0, end=1, label=odd),))
+    root = ET.fromstring(as_svg([Timeline(title=odd, rows=(row,), start=0, end=1)], 500))  # noqa: S314 - our own
+    assert "\\x1b[31m\\xd800 (main)" in [element.text for element in root.iter(f"{SVG}text")]
+
+
 def test_every_mark_has_a_sign_of_its_own() -> None:
     marks = tuple(Mark(kind=kind, at=float(n), label=kind.value) for n, kind in enumerate(MarkKind))
     timeline = Timeline(title="p", rows=(Row(name="c", kind="main", marks=marks),), start=0, end=10)

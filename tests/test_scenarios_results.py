@@ -14,7 +14,7 @@ from kubelet_emu.scenarios.checks import Verdict
 from kubelet_emu.scenarios.comparison import Comparison, Difference
 from kubelet_emu.scenarios.results import Check, Known, Result, Status, exit_status, result_of, unreadable
 from kubelet_emu.scenarios.results_json import as_json
-from kubelet_emu.scenarios.results_junit import as_junit, xml_safe
+from kubelet_emu.scenarios.results_junit import as_junit
 from kubelet_emu.scenarios.results_text import as_text, length, report, summary
 from kubelet_emu.scenarios.runner import Outcome
 from kubelet_emu.scenarios.scenario_file import Scenario
@@ -190,12 +190,9 @@ def test_junit() -> None:
     ]
 
 
-def test_what_xml_cant_hold_is_escaped() -> None:
-    assert xml_safe("a\x1b[0m\0\ud800\ufffe\tb\U0001f600") == "a\\x1b[0m\\x00\\xd800\\xfffe\tb\U0001f600"
-    broken = evolve(FAILED, name="\x07", checks=(evolve(BROKEN, because="line \x1b[31m"),))
-    case = ET.fromstring(as_junit((broken,), 1))[0][0]  # noqa: S314 - our own
+def test_a_name_that_xml_cant_hold_is_escaped() -> None:
+    case = ET.fromstring(as_junit((evolve(FAILED, name="\x07"),), 1))[0][0]  # noqa: S314 - our own
     assert case.get("name") == "\\x07"
-    assert "line \\x1b[31m" in (case[0].text or "")
 
 
 def test_the_result_of_a_run() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
+
+from kubelet_emu.markup.junit import Case, Remark, as_suite, as_xml
 
 if TYPE_CHECKING:
     from kubelet_emu.drill.driving import Drill
@@ -35,14 +36,16 @@ def _fields(shutdown: Shutdown) -> dict[str, object]:
 
 def as_junit(drill: Drill) -> str:
     """Return a drill as JUnit's XML: a test case a phase."""
-    bad = sum(bool(shutdown.faults) for shutdown in drill.shutdowns)
-    suite = ET.Element("testsuite", name=f"drill of {drill.pod}", tests=str(len(drill.shutdowns)), failures=str(bad))
-    for shutdown in drill.shutdowns:
-        used = 0.0 if shutdown.used is None else shutdown.used
-        case = ET.SubElement(suite, "testcase", classname=drill.pod, name=shutdown.phase, time=f"{used:.3f}")
-        if shutdown.unreached:
-            ET.SubElement(case, "skipped", message=shutdown.unreached)
-        if shutdown.faults:
-            ET.SubElement(case, "failure", message=shutdown.faults[0]).text = "\n".join(shutdown.faults)
-    ET.indent(suite)
-    return ET.tostring(suite, encoding="unicode", xml_declaration=True)
+    cases = [
+        Case(name=shutdown.phase, classname=drill.pod, seconds=shutdown.used or 0.0, remark=_remark(shutdown))
+        for shutdown in drill.shutdowns
+    ]
+    return as_xml(as_suite(f"drill of {drill.pod}", cases))
+
+
+def _remark(shutdown: Shutdown) -> Remark | None:
+    if shutdown.unreached:
+        return Remark(tag="skipped", message=shutdown.unreached)
+    if shutdown.faults:
+        return Remark(tag="failure", message=shutdown.faults[0], text="\n".join(shutdown.faults))
+    return None

@@ -6,13 +6,13 @@ apart). Text is set in a monospaced font, so that its width is known and no labe
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from attrs import define, field, frozen
 
 from kubelet_emu.lifecycle.drawing.scale import Scale
 from kubelet_emu.lifecycle.drawing.timeline import BarKind, MarkKind
+from kubelet_emu.markup.text import xml_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,17 +100,19 @@ class _Picture:
 
     def text(self, x: float, y: float, text: str, style: str = "") -> None:
         self.labels.append(Label(text, x, y))
-        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}"{_class(style)}>{escape(text)}</text>')
+        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}"{_class(style)}>{xml_text(text)}</text>')
 
     def box(self, x: float, y: float, width: float, height: float, style: str, title: str) -> None:
         size = f'width="{max(1.0, width):.1f}" height="{height:g}"'
-        self.parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" {size}{_class(style)}><title>{escape(title)}</title></rect>')
+        self.parts.append(
+            f'<rect x="{x:.1f}" y="{y:.1f}" {size}{_class(style)}><title>{xml_text(title)}</title></rect>'
+        )
 
     def line(self, x1: float, y1: float, x2: float, y2: float, style: str) -> None:
         self.parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"{_class(style)}/>')
 
     def shape(self, path: str, style: str, title: str) -> None:
-        self.parts.append(f'<path d="{path}"{_class(f"{style} mark")}><title>{escape(title)}</title></path>')
+        self.parts.append(f'<path d="{path}"{_class(f"{style} mark")}><title>{xml_text(title)}</title></path>')
 
 
 def _class(name: str) -> str:
@@ -129,7 +131,7 @@ def as_svg(timelines: Sequence[Timeline], width: float) -> str:
 def as_html(timelines: Sequence[Timeline], width: float) -> str:
     """Return timelines as one page: a wheel with Ctrl zooms, hovering tells; nothing is loaded from anywhere."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-    title = escape(", ".join(timeline.title for timeline in timelines))
+    title = xml_text(", ".join(timeline.title for timeline in timelines))
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
+from typing import TYPE_CHECKING, assert_never
 
 from kubelet_emu.lifecycle.verification.verdicts import Outcome
+from kubelet_emu.markup.junit import Case, Remark, as_suite, as_xml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,22 +70,26 @@ def _seconds(value: float) -> float | None:
 
 def as_junit(report: Report, files: Sequence[str]) -> str:
     """Return JUnit's XML: one test case a rule; unknown and not applicable ones are skipped, with the reason."""
-    suite = ET.Element("testsuite", name="kubelet-emu verify", tests=str(len(report.findings)), errors="0")
-    for finding in report.findings:
-        name = f"{finding.rule.code} {finding.rule.title}"
-        case = ET.SubElement(suite, "testcase", classname=", ".join(files), name=name)
-        texts = [_line(verdict) for verdict in finding.of(finding.outcome)]
-        match finding.outcome:
-            case Outcome.VIOLATION:
-                ET.SubElement(case, "failure", message=texts[0]).text = "\n".join(texts)
-            case Outcome.UNKNOWN:
-                ET.SubElement(case, "skipped", message=f"unknown: {texts[0]}")
-            case Outcome.NOT_APPLICABLE:
-                ET.SubElement(case, "skipped", message=finding.why_not or "not applicable")
-    suite.set("failures", str(len(suite.findall(".//failure"))))
-    suite.set("skipped", str(len(suite.findall(".//skipped"))))
-    ET.indent(suite)
-    return ET.tostring(suite, encoding="unicode", xml_declaration=True)
+    cases = [
+        Case(name=f"{finding.rule.code} {finding.rule.title}", classname=", ".join(files), remark=_remark(finding))
+        for finding in report.findings
+    ]
+    return as_xml(as_suite("kubelet-emu verify", cases))
+
+
+def _remark(finding: Finding) -> Remark | None:
+    texts = [_line(verdict) for verdict in finding.of(finding.outcome)]
+    match finding.outcome:
+        case Outcome.VIOLATION:
+            return Remark(tag="failure", message=texts[0], text="\n".join(texts))
+        case Outcome.UNKNOWN:
+            return Remark(tag="skipped", message=f"unknown: {texts[0]}")
+        case Outcome.NOT_APPLICABLE:
+            return Remark(tag="skipped", message=finding.why_not or "not applicable")
+        case Outcome.OK:
+            return None
+        case _:
+            assert_never(finding.outcome)
 
 
 def _line(verdict: Verdict) -> str:

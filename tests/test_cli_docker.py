@@ -136,6 +136,7 @@ def test_a_first_interrupt_stops_gracefully(engine: docker.DockerClient, image: 
     assert status == 0, err
     assert "nobody killed" in err
     assert left(engine, manifest) == []
+    eventually(lambda: is_clean(engine))
 
 
 def test_a_second_interrupt_kills(engine: docker.DockerClient, image: str, tmp_path: Path) -> None:

@@ -133,6 +133,7 @@ async def _clean_up(runtime: DockerRuntime) -> None:
     """Remove everything of this run, also when it is being cancelled or has failed."""
     with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
         await runtime.remove_all()
+        await runtime.remove_own_pause_image()
 
 
 def _check_clock(status: RuntimeStatus, running: Running) -> None:

@@ -7,6 +7,7 @@ Desktop, colima, rootless and remote engines that fails; then a command in the p
 from __future__ import annotations
 
 import errno
+import functools
 import ipaddress
 import os
 import secrets
@@ -117,11 +118,11 @@ class Dialer:
     async def _carrier(self, sandbox: PodSandboxStatus) -> str:
         """Return a container in the pod's network that has our helper: the sandbox itself, or one made for it."""
         inspected = await self.sandboxes.inspect(sandbox.id)
-        helper_image = await self.pause.helper_image()
-        if inspected.get("Image") == helper_image:
+        if inspected.get("Image") == await self.pause.helper_image():
             return sandbox.id
         if sandbox.id not in self._helpers:
-            self._helpers[sandbox.id] = await self._make_carrier(sandbox, helper_image)
+            make = functools.partial(self._make_carrier, sandbox)
+            self._helpers[sandbox.id] = await self.pause.with_helper_image(make)
         return self._helpers[sandbox.id]
 
     async def _make_carrier(self, sandbox: PodSandboxStatus, image: str) -> str:

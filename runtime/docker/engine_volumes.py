@@ -60,7 +60,11 @@ class EngineStore:
         await self.bridge.write(
             lambda client: client.create_volume(name, driver="local", driver_opts=options, labels=labels)
         )
-        carrier = await self.maker.create(lambda suffix: f"{name}_{suffix}" if suffix else name, await self._body(name))
+        carrier = await self.pause.with_helper_image(
+            lambda image: self.maker.create(
+                lambda suffix: f"{name}_{suffix}" if suffix else name, self._body(name, image)
+            )
+        )
         if config.medium == "Memory":
             await self.bridge.write(lambda client: client.start(carrier))
         await self._put(name, "/", [_entry(MOUNT_POINT, tarfile.DIRTYPE, config.mode, gid=config.gid)])
@@ -72,7 +76,7 @@ class EngineStore:
             return False
         return True
 
-    async def _body(self, name: str) -> dict[str, Any]:
+    def _body(self, name: str, image: str) -> dict[str, Any]:
         """Return the body of the container that carries a volume."""
         mount = {
             "Type": "volume",
@@ -81,7 +85,7 @@ class EngineStore:
             "VolumeOptions": {"NoCopy": True},
         }
         return {
-            "Image": await self.pause.helper_image(),
+            "Image": image,
             "Labels": {**self.own_labels, naming.TYPE_LABEL: naming.HELPER_TYPE},
             "HostConfig": {"Mounts": [mount], "NetworkMode": "host", "LogConfig": {"Type": "none", "Config": {}}},
         }
@@ -104,8 +108,10 @@ class EngineStore:
             with contextlib.suppress(NotFoundError):
                 content = functools.partial(_content_of, name, f"/{MOUNT_POINT}/{path}")
                 found += [str(PurePosixPath(path).parent / inside) for inside in await self.bridge.read(content)]
-        body = await self._body(name) | {"Cmd": ["d", *(f"/{MOUNT_POINT}/{path}" for path in reversed(found))]}
-        remover = await self.bridge.write(lambda client: client.create_container_from_config(body)["Id"])
+        words = ["d", *(f"/{MOUNT_POINT}/{path}" for path in reversed(found))]
+        remover = await self.pause.with_helper_image(
+            lambda image: self._create(self._body(name, image) | {"Cmd": words})
+        )
         try:
             await self.bridge.write(lambda client: client.start(remover))
             while True:
@@ -116,6 +122,9 @@ class EngineStore:
         finally:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + 5):
                 await self.maker.remove(remover)
+
+    async def _create(self, body: dict[str, Any]) -> str:
+        return await self.bridge.write(lambda client: str(client.create_container_from_config(body)["Id"]))
 
     async def _put(self, name: str, path: str, entries: list[tuple[tarfile.TarInfo, bytes]]) -> None:
         out = io.BytesIO()

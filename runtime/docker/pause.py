@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 from attrs import define, field
@@ -14,9 +14,14 @@ from runtime.api import CRIError, NotFoundError
 from runtime.docker import helper
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from runtime.docker.bridge import Bridge
 
 KUBERNETES_PAUSE = "registry.k8s.io/pause:3.10.1"
+IMAGE_TRIES = 3
+
+T = TypeVar("T")
 
 
 @define(eq=False)
@@ -44,6 +49,14 @@ class PauseImages:
         """Return the id of our own image, made at the first use."""
         async with self._lock:
             return await self._own()
+
+    async def with_sandbox_image(self, create: Callable[[str], Awaitable[T]]) -> T:
+        """Create something of the sandboxes' image; that may go after the look, when another session ends."""
+        return await created_with(self.sandbox_image, create)
+
+    async def with_helper_image(self, create: Callable[[str], Awaitable[T]]) -> T:
+        """Create something of our own image; that may go after the look, when another session ends."""
+        return await created_with(self.helper_image, create)
 
     def is_helper(self, image: str) -> bool:
         """Tell whether an image is our own, so that its program can also relay."""
@@ -98,6 +111,16 @@ class PauseImages:
                 continue
         self._helper_image = None
         self._sandbox_image = None
+
+
+async def created_with(image: Callable[[], Awaitable[str]], create: Callable[[str], Awaitable[T]]) -> T:
+    """Create with an image; NotFoundError only when the image was looked up, and wasn't there, several times."""
+    for _ in range(IMAGE_TRIES - 1):
+        try:
+            return await create(await image())
+        except NotFoundError:
+            continue
+    return await create(await image())
 
 
 def _loaded_id(answer: list[Any]) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 from attrs import define, field
 
-from runtime.api import ContainerID, CRIError, NotFoundError, PodSandboxStatus, SandboxID
+from runtime.api import ContainerID, CRIError, PodSandboxStatus, SandboxID
 from runtime.docker import bodies, convert, naming
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from runtime.docker.making import Maker
     from runtime.docker.pause import PauseImages
     from runtime.docker.stopping import Stopper
-
-
-IMAGE_TRIES = 3
 
 
 @define(eq=False)
@@ -73,18 +70,13 @@ class Sandboxes:
             return SandboxID(sandbox_id)
 
     async def _create(self, config: PodSandboxConfig, oom_score_adj: int | None) -> str:
-        """Create a sandbox; its image may go between the look and the call, when another session ends."""
         name_with = functools.partial(naming.sandbox_name, config.metadata)
-        tries = IMAGE_TRIES
-        while True:
-            image = await self.pause.sandbox_image()
+
+        async def create(image: str) -> str:
             body = bodies.sandbox_body(config, image, self.own_labels, oom_score_adj=oom_score_adj)
-            try:
-                return await self.maker.create(name_with, body)
-            except NotFoundError:
-                tries -= 1
-                if not tries:
-                    raise
+            return await self.maker.create(name_with, body)
+
+        return await self.pause.with_sandbox_image(create)
 
     async def stop(self, sandbox_id: SandboxID) -> None:
         """Kill the sandbox's containers, then the sandbox; what is gone is fine.

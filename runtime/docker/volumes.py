@@ -100,24 +100,28 @@ class Volumes:
     async def _seen_by_engine(self, path: str) -> bytes:
         """Return what the engine reads in our probe's place; empty when it can't mount it."""
         body = {
-            "Image": await self.pause.helper_image(),
             "Labels": {**self.own_labels, naming.TYPE_LABEL: naming.HELPER_TYPE},
             "HostConfig": {
                 "NetworkMode": "none",
                 "Mounts": [{"Type": "bind", "Source": path, "Target": f"/{MOUNT_POINT}"}],
             },
         }
+
+        async def create(image: str) -> str:
+            named = {**body, "Image": image}
+            return await self.bridge.write(lambda client: str(client.create_container_from_config(named)["Id"]))
+
         try:
-            created = await self.bridge.write(lambda client: client.create_container_from_config(body))
+            created = await self.pause.with_helper_image(create)
         except CRIError:
             return b""
         try:
-            return await self.bridge.read(lambda client: read_file(client, created["Id"], f"/{MOUNT_POINT}/token"))
+            return await self.bridge.read(lambda client: read_file(client, created, f"/{MOUNT_POINT}/token"))
         except CRIError:
             return b""
         finally:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + 5):
-                await self.maker.remove(created["Id"])
+                await self.maker.remove(created)
 
     async def create(self, config: VolumeConfig) -> VolumeHandle:
         """Make a volume, or return the one that exists for this pod and name."""

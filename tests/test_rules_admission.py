@@ -146,6 +146,15 @@ def test_sysctls(name: str, allowed: tuple[str, ...], spec: dict[str, Any], mess
             ),
         ),
         ("an extended resource that the node does not know", a_pod(asking(**{"example.com/x": "2"})), (), None),
+        (
+            "huge pages are no extended resource",
+            a_pod(asking(**{"hugepages-2Mi": "4Mi"})),
+            (),
+            (
+                "OutOfhugepages-2Mi",
+                "Node didn't have enough resource: hugepages-2Mi, requested: 4194304, used: 0, capacity: 0",
+            ),
+        ),
         ("what is not asked for is not missing", a_pod(a_container("a")), (a_pod(asking("2")),), None),
         (
             "a sidecar counts beside the init container after it",
@@ -173,7 +182,10 @@ def test_a_critical_pod_may_have_others_preempted_when_only_resources_are_missin
     assert [(each.resource, each.requested, each.used) for each in rejection.insufficient] == [("cpu", 2000, 1000)]
     elsewhere = admit(evolve(pod, spec=evolve(pod.spec, node_name="node2")), NODE, usage_of(active), gates())
     assert elsewhere is not None
-    assert elsewhere.insufficient == ()
+    assert (elsewhere.reason, elsewhere.insufficient) == ("NodeName", ())
+    usual = admit(a_pod(asking("2"), node_name="node2"), NODE, usage_of(active), gates())
+    assert usual is not None
+    assert usual.reason == "OutOfcpu"
     ordinary = admit(a_pod(asking("2")), NODE, usage_of(active), gates())
     assert ordinary is not None
     assert ordinary.insufficient == ()

@@ -138,7 +138,7 @@ def test_soft_eviction_override(most: int, spec: int | None, expected: int) -> N
     assert soft_eviction_override(most, spec) == expected
 
 
-@pytest.mark.parametrize(("grace", "expected"), [(1, 10.0), (30, 45.0)])
+@pytest.mark.parametrize(("grace", "expected"), [(1, 10.0), (15, 22.0), (30, 45.0)])
 def test_how_long_an_eviction_waits(grace: int, expected: float) -> None:
     assert kill_wait_seconds(grace) == expected
 

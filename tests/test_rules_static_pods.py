@@ -10,7 +10,15 @@ from attrs import evolve
 from kubelet_emu.api.meta import ObjectMeta
 from kubelet_emu.api.v1 import Container, Pod, PodSpec
 from kubelet_emu.manifests import load_text
-from kubelet_emu.rules.static_pods import api_references, is_mirror_of, is_mirror_pod, mirror_pod, static_pod
+from kubelet_emu.rules.static_pods import (
+    api_references,
+    as_first_seen,
+    is_mirror_of,
+    is_mirror_pod,
+    mirror_pod,
+    rfc3339_nano,
+    static_pod,
+)
 
 SEEN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -32,9 +40,25 @@ def test_a_file_becomes_a_pod_of_the_node() -> None:
     assert pod.metadata.annotations == {
         "kubernetes.io/config.hash": pod.metadata.uid,
         "kubernetes.io/config.source": "file",
-        "kubernetes.io/config.seen": "2026-01-01T00:00:00+00:00",
+        "kubernetes.io/config.seen": "2026-01-01T00:00:00Z",
     }
     assert [(each.operator, each.effect) for each in pod.spec.tolerations] == [("Exists", "NoExecute")]
+
+
+@pytest.mark.parametrize(
+    ("microsecond", "text"),
+    [(0, "2026-01-01T00:00:00Z"), (120_000, "2026-01-01T00:00:00.12Z"), (1, "2026-01-01T00:00:00.000001Z")],
+)
+def test_times_are_written_as_go_writes_them(microsecond: int, text: str) -> None:
+    assert rfc3339_nano(SEEN.replace(microsecond=microsecond)) == text
+
+
+def test_a_changed_file_keeps_the_time_it_was_first_seen() -> None:
+    first, again = of(a_file(uid="mine")), of(a_file(uid="mine", image="busybox:2"))
+    later = evolve(again, metadata=evolve(again.metadata, annotations={"kubernetes.io/config.seen": "later"}))
+    seen = as_first_seen(first, later)
+    assert seen.metadata.annotations == {"kubernetes.io/config.seen": "2026-01-01T00:00:00Z"}
+    assert seen.spec == again.spec
 
 
 def test_any_edit_makes_another_pod() -> None:
@@ -89,6 +113,32 @@ def test_what_a_spec_refers_to_in_the_api_is_named_once_each() -> None:
     assert isinstance(pod, Pod)
     assert api_references(pod) == ("serviceaccounts", "secrets", "configmaps", "persistentvolumeclaims")
     assert api_references(a_file()) == ()
+
+
+NAMING = [
+    ("imagePullSecrets: [{name: s}]", "secrets"),
+    ("resourceClaims: [{name: c, resourceClaimName: c}]", "resourceclaims"),
+    ("volumes: [{name: v, projected: {sources: [{secret: {name: s}}, {configMap: {name: c}}]}}]", "secrets configmaps"),
+    ("volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]", "serviceaccounts"),
+    ("volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {name: b, path: t}}]}}]", "clustertrustbundles"),
+    ("volumes: [{name: v, projected: {sources: [{podCertificate: {signerName: s}}]}}]", "podcertificates"),
+    ("volumes: [{name: v, projected: {sources: [{downwardAPI: {items: []}}]}}]", ""),
+    ("volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {}}}}]", "persistentvolumeclaims"),
+    ("volumes: [{name: v, csi: {driver: d}}]", "csidrivers"),
+    ("volumes: [{name: v, glusterfs: {endpoints: e, path: p}}]", "endpoints"),
+    ("volumes: [{name: v, azureFile: {secretName: s, shareName: n}}]", "secrets"),
+    ("volumes: [{name: v, iscsi: {targetPortal: t, iqn: i, lun: 0, secretRef: {name: s}}}]", "secrets"),
+    ("volumes: [{name: v, iscsi: {targetPortal: t, iqn: i, lun: 0}}]", ""),
+    ("volumes: [{name: v, hostPath: {path: /x}}, {name: w, nfs: {server: s, path: /}}]", ""),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), NAMING, ids=[text for text, _ in NAMING])
+def test_what_else_of_a_spec_refers_to_the_api(given: str, expected: str) -> None:
+    text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\nspec:\n  {given}\n"
+    pod = load_text(text).objects[0].object
+    assert isinstance(pod, Pod)
+    assert api_references(pod) == tuple(expected.split())
 
 
 ENVIRONMENTS = [

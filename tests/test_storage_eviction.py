@@ -57,6 +57,7 @@ LIMITS = [
     ("one without a limit counts for the pod", ONE_LIMIT, {"b": MIB}, {}, POD.format("1M")),
     ("emptyDirs count for the pod", WITH_DISK, {}, {"v": 2 * MIB}, POD.format("1Mi")),
     ("but not those in memory", WITH_MEMORY, {}, {"v": 2 * MIB}, ""),
+    ("a limit of nothing", a_pod(limited("a", "0")), {"a": 1}, {}, POD.format("0")),
     ("a sidecar's limit is the pod's, not its own", a_pod(init=(limited("s", "1Mi"),)), {"s": MIB}, {}, ""),
 ]
 

@@ -73,6 +73,16 @@ def sysctl_of_host_namespace(name: str, namespace: str) -> str:
     return f'forbidden sysctl: "{name}" not allowed with host {namespace} enabled'
 
 
+def no_pods_to_preempt(missing: Sequence[tuple[str, int]]) -> str:
+    """Return the message of a critical pod for which nobody can make room; `missing` are resources and amounts."""
+    listed = "".join(f"(res: {resource}, q: {quantity}), " for resource, quantity in missing)
+    why = f"no set of running pods found to reclaim resources: [{listed}]"
+    return (
+        "Unexpected error while attempting to recover from admission failure: "
+        f"preemption: error finding a set of pods to preempt: {why}"
+    )
+
+
 def allocate_failed(error: str) -> str:
     """Return the message of a resource manager that refused."""
     return f"Allocate failed due to {error}, which is unexpected"

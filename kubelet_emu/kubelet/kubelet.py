@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, Protocol
 import trio
 from attrs import Factory, define, evolve, field
 
-from kubelet_emu.api import reasons
+from kubelet_emu.api import reasons, reasons_node
 from kubelet_emu.api.v1 import Pod
 from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.journal.records import ObjectRef, StopRecord
 from kubelet_emu.kubelet.assembly import assemble
 from kubelet_emu.kubelet.housekeeping import ORPHAN_GRACE_SECONDS, Housekeeping
+from kubelet_emu.kubelet.node_kills import NodeKills
 from kubelet_emu.kubelet.node_shutdown import NodeShutdown, configured_groups
+from kubelet_emu.kubelet.pod_admission import PodAdmission
 from kubelet_emu.kubelet.pod_worker import PodWorker, Termination, WorkerState
 from kubelet_emu.kubelet.run_journal import RunJournal
 from kubelet_emu.kubelet.static_pods import StaticPodFolder, StaticPods
 from kubelet_emu.kubelet.storage_eviction import StorageEviction
 from kubelet_emu.kubelet.timebase import Lane
-from kubelet_emu.rules.admission import admit
-from kubelet_emu.rules.node_usage import NodeUsage
+from kubelet_emu.rules.phase import is_phase_terminal
 from kubelet_emu.rules.pod_updates import differ_semantically, gate_conditions, orphan_pod
 from kubelet_emu.rules.static_pods import is_mirror_pod
-from kubelet_emu.rules.statuses import rejected_pod_status
-from runtime.api import RuntimeEventType
+from runtime.api import PodSandboxState, RuntimeEventType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,12 +78,11 @@ class Kubelet:
     runs: RunJournal = field(default=Factory(lambda self: RunJournal(self.emit), takes_self=True))
     started_at: datetime = field(init=False)
     _workers: dict[str, PodWorker] = field(factory=dict, init=False)
-    _rejected: set[str] = field(factory=set, init=False)
-    _usage: NodeUsage = field(factory=NodeUsage, init=False)
     _ended: trio.Event = field(factory=trio.Event, init=False)
     _services: NodeServices | None = field(default=None, init=False)
     _housekeeping: Housekeeping | None = field(default=None, init=False)
     _shutdown: NodeShutdown | None = field(default=None, init=False)
+    _admission: PodAdmission | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Make what reads the folder of static pods."""
@@ -117,6 +116,13 @@ class Kubelet:
             raise RuntimeError("the kubelet is not running")
         return self._shutdown
 
+    @property
+    def admission(self) -> PodAdmission:
+        """Return who takes or refuses pods; only while `run` runs."""
+        if self._admission is None:
+            raise RuntimeError("the kubelet is not running")
+        return self._admission
+
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Be a kubelet until cancelled; `started` is called once the runtime's events and the pods are watched.
 
@@ -133,19 +139,27 @@ class Kubelet:
                 forget=self._forget,
                 unfinished=self._unfinished,
             )
+            kills = self._node_kills()
             self._shutdown = NodeShutdown(
                 groups=configured_groups(self.settings.configuration),
                 active_pods=self._active_pods,
-                terminate=self.terminate_pod,
+                kills=kills,
+                tell=self._tell_shutdown,
                 ended=self._workers_ended,
                 nursery=services,
+            )
+            self._admission = PodAdmission(
+                services=self.services,
+                node=lambda: evolve(self.node.facts(), is_shutting_down=self.shutdown.is_shutting_down),
+                kills=kills,
+                active_pods=self._active_pods,
             )
             await services.start(self._follow_runtime)
             services.start_soon(self.services.pleg.relist_loop)
             await self.services.pleg.newer_than("", 0)
             services.start_soon(self.housekeeping.run)
             services.start_soon(self.housekeeping.collect_garbage)
-            services.start_soon(self._storage_eviction().run)
+            services.start_soon(self._storage_eviction(kills).run)
             async with trio.open_nursery() as pods:
                 self._read_static_pods(pods)
                 services.start_soon(self._watch_static_pods, pods)
@@ -157,9 +171,9 @@ class Kubelet:
         async with self.api.watch("Pod") as events:
             task_status.started()
             async for event in events:
-                self._on_pod(event, pods)
+                await self._on_pod(event, pods)
 
-    def _on_pod(self, event: WatchEvent, pods: trio.Nursery) -> None:
+    async def _on_pod(self, event: WatchEvent, pods: trio.Nursery) -> None:
         pod = event.object
         if not isinstance(pod, Pod) or pod.spec.node_name != self.node.name:
             return
@@ -169,16 +183,16 @@ class Kubelet:
                 worker.wake()
             return
         if event.type is WatchEventType.DELETED:
-            self._rejected.discard(pod.metadata.uid or "")
+            self.admission.forget(pod.metadata.uid or "")
             self._on_removed(pod, worker)
-        elif pod.metadata.uid in self._rejected and pod.metadata.deletion_timestamp is None:
+        elif self.admission.is_rejected(pod.metadata.uid or "") and pod.metadata.deletion_timestamp is None:
             return  # never admitted again, and nothing of it runs
         elif worker is None:
-            self._add(pod, pods)
+            await self._add(pod, pods)
         else:
             self._update(worker, pod)
 
-    def _add(self, pod: Pod, pods: trio.Nursery, *, is_static: bool = False) -> None:
+    async def _add(self, pod: Pod, pods: trio.Nursery, *, is_static: bool = False) -> None:
         """Admit a new pod and give it a worker (kubelet v1.36 HandlePodAdditions).
 
         A pod that is being deleted when a kubelet starts is admitted, too. One that is refused then is nobody's: what
@@ -187,7 +201,8 @@ class Kubelet:
         uid = pod.metadata.uid or ""
         services = self.services
         is_deleted = pod.metadata.deletion_timestamp is not None
-        is_refused = self._is_refused(pod)
+        is_over = self._is_over(pod)
+        is_refused = not is_phase_terminal(pod.status.phase) and await self.admission.refuses(pod)
         if is_refused and not is_deleted:
             return
         services.probes.set_initial(pod, pod.status, self.started_at)
@@ -196,51 +211,49 @@ class Kubelet:
             pod=pod,
             rng=self._random("worker", pod),
             is_static=is_static,
-            on_terminated=self._release,
+            on_terminated=self._on_terminated,
+            state=WorkerState.TERMINATED if is_over else WorkerState.SYNC,
         )
         self._workers[uid] = worker
-        self._usage = self._usage.with_pod(pod)
-        if is_deleted:
+        if not is_over:
+            self.admission.take(pod)
+        if is_deleted and not is_over:
             override = ORPHAN_GRACE_SECONDS if is_refused else None
             worker.terminate(Termination(why="deleted", override_seconds=override, is_orphan=is_refused))
         pods.start_soon(self._work, worker)
 
-    def _is_refused(self, pod: Pod) -> bool:
-        """Tell whether a pod isn't admitted, and if so say why and publish that it failed (kubelet v1.36 rejectPod)."""
-        if pod.status.phase in {"Succeeded", "Failed"}:
-            return False
-        services, uid = self.services, pod.metadata.uid or ""
-        facts = evolve(self.node.facts(), is_shutting_down=self.shutdown.is_shutting_down)
-        rejection = admit(pod, facts, self._usage, services.features)
-        if rejection is None:
-            return False
-        services.recorder.event(pod, None, reasons.WARNING, rejection.reason, rejection.message)
-        status = rejected_pod_status(pod, rejection.reason, rejection.message, self.timebase.now(), services.features)
-        if pod.metadata.deletion_timestamp is None:
-            self._rejected.add(uid)
-            services.statuses.containers_stopped(uid)
-        services.statuses.set_pod_status(pod, status)
-        return True
+    def _is_over(self, pod: Pod) -> bool:
+        """Tell whether a pod that is seen first has ended before, and nothing of it is left to stop.
 
-    def _release(self, pod: Pod) -> None:
-        """Count a pod no more: nothing of it can be running."""
-        self._usage = self._usage.without_pod(pod)
+        Source: kubelet v1.36 UpdatePod, isPodStatusCacheTerminal.
+        """
+        observed = self.services.pleg.get(pod.metadata.uid or "")
+        runs = any(observed.running()) or any(each.state is PodSandboxState.READY for each in observed.sandboxes)
+        return is_phase_terminal(pod.status.phase) and not runs
+
+    def _on_terminated(self, pod: Pod) -> None:
+        self.admission.release(pod)
+        self._tell_end()
 
     async def _work(self, worker: PodWorker) -> None:
         await worker.run()
         self.housekeeping.untidy(worker.uid)
+        self._tell_end()
+
+    def _tell_end(self) -> None:
         self._ended.set()
         self._ended = trio.Event()
 
-    async def _workers_ended(self, uids: tuple[str, ...]) -> None:
-        """Wait until the workers of these pods are finished or gone."""
-        while any(uid in self._workers and self._workers[uid].state < WorkerState.FINISHED for uid in uids):
+    async def _workers_ended(self, uids: tuple[str, ...], state: WorkerState = WorkerState.FINISHED) -> None:
+        """Wait until the workers of these pods have come to a state, finished by default, or are gone."""
+        while any(uid in self._workers and self._workers[uid].state < state for uid in uids):
             await self._ended.wait()
 
     def _update(self, worker: PodWorker, pod: Pod) -> None:
         old, worker.pod = worker.pod, pod
         if old.spec is not pod.spec and worker.state < WorkerState.TERMINATED:
-            self._usage = self._usage.without_pod(old).with_pod(pod)
+            self.admission.release(old)
+            self.admission.take(pod)
         deleting = pod.metadata.deletion_timestamp is not None
         if deleting and old.metadata.deletion_grace_period_seconds != pod.metadata.deletion_grace_period_seconds:
             worker.terminate(Termination(why="deleted"))
@@ -260,11 +273,17 @@ class Kubelet:
             self._read_static_pods(pods)
 
     def _read_static_pods(self, pods: trio.Nursery) -> None:
-        """End the workers whose files are gone and start those of new ones (kubelet v1.36 config file source)."""
-        new = self.static_pods.read()
+        """End the workers whose files are gone and start those of new ones (kubelet v1.36 config file source).
+
+        A file that gives its pod a uid changes that pod where it runs.
+        """
+        new, changed = self.static_pods.read()
         for uid, worker in self._workers.items():
             if worker.is_static and uid not in self.static_pods.wanted and worker.state is WorkerState.SYNC:
                 worker.terminate(Termination(why="removed"))
+        for pod in changed:
+            if (known := self._workers.get(pod.metadata.uid or "")) is not None:
+                self._update(known, pod)
         for pod in new:
             pods.start_soon(self._start_static, pod, pods)
 
@@ -282,7 +301,7 @@ class Kubelet:
         await self.timebase.turn(Lane.WORKER, uid)
         while uid in self.static_pods.wanted:
             if self.static_pods.may_start(pod, self._unfinished()):
-                self._add(pod, pods, is_static=True)
+                await self._add(self.static_pods.wanted[uid], pods, is_static=True)
                 return
             await trio.sleep(timing.wait(timing.error_retry_seconds, rng))
             await self.timebase.turn(Lane.WORKER, uid)
@@ -290,12 +309,26 @@ class Kubelet:
     def _unfinished(self) -> tuple[Pod, ...]:
         return tuple(w.pod for w in self._workers.values() if w.is_static and w.state < WorkerState.FINISHED)
 
-    def _storage_eviction(self) -> StorageEviction:
+    def _node_kills(self) -> NodeKills:
+        async def stopped(uid: str) -> None:
+            await self._workers_ended((uid,), WorkerState.TERMINATED)
+
+        return NodeKills(
+            recorder=self.services.recorder, timebase=self.timebase, terminate=self.terminate_pod, stopped=stopped
+        )
+
+    def _tell_shutdown(self, message: str) -> None:
+        """Record an event of the node itself (kubelet v1.36 nodeshutdown)."""
+        node = ObjectRef(kind="Node", namespace="", name=self.node.name, uid=self.node.name)
+        self.services.recorder.record(node, reasons.NORMAL, reasons_node.SHUTDOWN, message)
+
+    def _storage_eviction(self, kills: NodeKills) -> StorageEviction:
         return StorageEviction(
             services=self.services,
             runtime=self.runtime,
             syncing_pods=lambda: tuple(w.pod for w in self._workers.values() if w.state is WorkerState.SYNC),
-            terminate=self.terminate_pod,
+            kills=kills,
+            ended=self._workers_ended,
         )
 
     def _active_pods(self) -> tuple[Pod, ...]:
@@ -320,7 +353,9 @@ class Kubelet:
 
     def terminate_pod(self, uid: str, termination: Termination) -> None:
         """End a pod from the node's side: eviction, preemption, node shutdown."""
-        self._workers[uid].terminate(termination)
+        worker = self._workers.get(uid)
+        if worker is not None and worker.state < WorkerState.TERMINATED:
+            worker.terminate(termination)
 
     def _random(self, purpose: str, pod: Pod) -> random.Random:
         """Return numbers of their own for one purpose and pod, so that another pod doesn't change them."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import trio
 from attrs import define, field
 
+from kubelet_emu.api import reasons_node
 from kubelet_emu.kubelet.pod_worker import Termination
 from kubelet_emu.rules.node_shutdown import (
     NODE_SHUTDOWN_STATUS,
@@ -26,18 +27,21 @@ if TYPE_CHECKING:
 
     from kubelet_emu.api.v1 import Pod
     from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
+    from kubelet_emu.kubelet.node_kills import NodeKills
 
 
 @define(eq=False, kw_only=True)
 class NodeShutdown:
     """The shutdown manager of one kubelet.
 
-    `active_pods` are those that may still run, `terminate` asks a worker for the end, `ended` waits for workers.
+    `active_pods` are those that may still run, `kills` ends them, `ended` waits for workers; `tell` records an event of
+    the node.
     """
 
     groups: tuple[ShutdownGroup, ...]
     active_pods: Callable[[], tuple[Pod, ...]]
-    terminate: Callable[[str, Termination], None]
+    kills: NodeKills
+    tell: Callable[[str], None]
     ended: Callable[[tuple[str, ...]], Awaitable[None]]
     nursery: trio.Nursery
     is_shutting_down: bool = field(default=False, init=False)
@@ -46,10 +50,13 @@ class NodeShutdown:
         """Refuse new pods and end those there are; nothing when the configuration has no grace period."""
         if self.groups and not self.is_shutting_down:
             self.is_shutting_down = True
+            self.tell(reasons_node.SHUTDOWN_DETECTED)
             self.nursery.start_soon(self._end_pods)
 
     def cancel(self) -> None:
         """Take new pods again; what is being ended still ends (kubelet v1.36 nodeshutdown start)."""
+        if self.is_shutting_down:
+            self.tell(reasons_node.SHUTDOWN_CANCELLED)
         self.is_shutting_down = False
 
     async def _end_pods(self) -> None:
@@ -59,7 +66,8 @@ class NodeShutdown:
             for pod in pods:
                 grace = shutdown_grace_override(group.seconds, pod.spec.termination_grace_period_seconds)
                 end = Termination(why="shutdown", override_seconds=grace, status=NODE_SHUTDOWN_STATUS)
-                self.terminate(pod.metadata.uid or "", end)
+                self.kills.terminate(pod.metadata.uid or "", end)
+                self.nursery.start_soon(self.kills.wait, pod, end)
             with trio.move_on_after(group.seconds):
                 await self.ended(uids)
 

@@ -57,12 +57,14 @@ class Termination:
     """A request to end the pod. `override_seconds` is the grace of an eviction or shutdown.
 
     `is_orphan` says that nobody admitted it: it is stopped without a word of its status (SyncTerminatingRuntimePod).
+    `removes_containers` that its dead containers go at once (kubelet v1.36 ShouldPodContentBeRemoved).
     """
 
     why: str
     override_seconds: int | None = None
     is_orphan: bool = False
     status: PodStatusOverride | None = None
+    removes_containers: bool = False
 
 
 @frozen
@@ -75,14 +77,17 @@ class _Seen:
 
 @define(eq=False, kw_only=True)
 class PodWorker:
-    """Runs the steps of one pod; `on_terminated` hears that nothing of it can be running any more."""
+    """Runs the steps of one pod; `on_terminated` hears that nothing of it can be running any more.
+
+    A pod that was over already when the kubelet first saw it begins in state TERMINATED.
+    """
 
     services: NodeServices
     pod: Pod
     rng: random.Random
     is_static: bool = False
     on_terminated: Callable[[Pod], None]
-    state: WorkerState = field(default=WorkerState.SYNC, init=False)
+    state: WorkerState = WorkerState.SYNC
     _wake: trio.Event = field(factory=trio.Event, init=False)
     _termination: Termination | None = field(default=None, init=False)
     _requested: trio.Event = field(factory=trio.Event, init=False)
@@ -128,12 +133,14 @@ class PodWorker:
     async def run(self) -> None:
         """Live until the pod is finished. Cancellation leaves its containers running."""
         try:
-            await self._sync_until_terminal()
-            self.state = WorkerState.TERMINATING
             known = self.pod.status
-            await self._sync_terminating_pod()
-            self.state = WorkerState.TERMINATED
-            self.on_terminated(self.pod)
+            if self.state < WorkerState.TERMINATED:
+                await self._sync_until_terminal()
+                self.state = WorkerState.TERMINATING
+                known = self.pod.status
+                await self._sync_terminating_pod()
+                self.state = WorkerState.TERMINATED
+                self.on_terminated(self.pod)
             await self._sync_terminated_pod(self._status_when_requested or known)
             self.state = WorkerState.FINISHED
         except Exception as error:
@@ -301,6 +308,8 @@ class PodWorker:
         pod = self.pod
         self._publish(pod, self._final_status(pod, observed))
         await self.services.volumes.unmount(pod)
+        if self._termination is not None and self._termination.removes_containers:
+            await self.services.remover.remove_containers(observed)
         self._record("terminated", None, ())
         self.services.statuses.terminate_pod(self.pod, known, is_static=self.is_static, has_mirror=self._has_mirror)
 

@@ -60,6 +60,12 @@ class Remover:
             if sandbox.id not in in_use:
                 await self._try("remove sandbox", self.runtime.remove_pod_sandbox, sandbox.id)
 
+    async def remove_containers(self, observed: ObservedPod) -> None:
+        """Remove the dead containers of an evicted pod, their logs with them (kubelet v1.36 cleanUpContainersInPod)."""
+        for container in observed.containers:
+            if container.state is ContainerState.EXITED:
+                await self._remove_container(container.id)
+
     async def _remove_container(self, container_id: ContainerID) -> None:
         await self.before_remove(container_id)
         await self._try("remove container", self.runtime.remove_container, container_id)

@@ -16,7 +16,14 @@ from kubelet_emu.api.labels import pod_full_name
 from kubelet_emu.api.v1 import Pod
 from kubelet_emu.manifests.defaults import set_defaults
 from kubelet_emu.manifests.loading import load_text
-from kubelet_emu.rules.static_pods import api_references, is_mirror_of, is_mirror_pod, mirror_pod, static_pod
+from kubelet_emu.rules.static_pods import (
+    api_references,
+    as_first_seen,
+    is_mirror_of,
+    is_mirror_pod,
+    mirror_pod,
+    static_pod,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,15 +75,22 @@ class StaticPods:
     has_had_any: bool = field(default=False, init=False)
     _waiting: list[str] = field(factory=list, init=False)
 
-    def read(self) -> tuple[Pod, ...]:
-        """Read the folder and return the pods that are new; a file that can't be read is told and left out."""
+    def read(self) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
+        """Read the folder and return the pods that are new, and those of the same uid that have changed.
+
+        A file that can't be read is told and left out. Source: kubelet v1.36 podStorage.merge.
+        """
         found = [pod for name in sorted(self.folder.files) if (pod := self._pod(name)) is not None]
-        new = tuple(pod for pod in found if pod.metadata.uid not in self.wanted)
-        self.wanted = {pod.metadata.uid or "": self.wanted.get(pod.metadata.uid or "", pod) for pod in found}
+        before, self.wanted = self.wanted, {}
+        for pod in found:
+            uid = pod.metadata.uid or ""
+            self.wanted[uid] = as_first_seen(before[uid], pod) if uid in before else pod
+        new = tuple(pod for pod in self.wanted.values() if pod.metadata.uid not in before)
+        changed = tuple(pod for uid, pod in self.wanted.items() if uid in before and pod != before[uid])
         self._waiting = [uid for uid in self._waiting if uid in self.wanted]
         self._waiting += [pod.metadata.uid or "" for pod in new]
         self.has_had_any = self.has_had_any or bool(found) or any(map(is_mirror_pod, self.api.list("Pod")))
-        return new
+        return new, changed
 
     def _pod(self, name: str) -> Pod | None:
         if name.startswith("."):

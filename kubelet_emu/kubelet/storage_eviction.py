@@ -1,7 +1,8 @@
 """Evicts pods that outgrow their own storage limits.
 
-Only pods with such a limit are measured. Differs: a kubelet measures volumes once a minute and containers as often as
-its runtime does, here both are measured at each look. Source: kubelet v1.36 eviction manager.
+One pod is evicted after another, and the next look waits until they are cleaned up. Only pods with such a limit are
+measured. Differs: a kubelet measures volumes once a minute and containers as often as its runtime does, here both are
+measured at each look. Source: kubelet v1.36 eviction manager.
 """
 
 from __future__ import annotations
@@ -22,47 +23,58 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from kubelet_emu.api.v1 import Pod
+    from kubelet_emu.kubelet.node_kills import NodeKills
     from kubelet_emu.kubelet.services import NodeServices
     from runtime.api import Runtime
 
 T = TypeVar("T")
 MONITORING_SECONDS = 10.0
 """Source: kubelet v1.36 evictionMonitoringPeriod."""
+CLEANUP_SECONDS = 30.0
+"""How long the next look waits for evicted pods to be cleaned up (kubelet v1.36 podCleanupTimeout)."""
 
 
 @define(eq=False, kw_only=True)
 class StorageEviction:
-    """Looks at the pods of one kubelet; `syncing_pods` are those that nobody ends yet."""
+    """Looks at the pods of one kubelet; `syncing_pods` are those that nobody ends yet, `ended` waits for workers."""
 
     services: NodeServices
     runtime: Runtime
     syncing_pods: Callable[[], tuple[Pod, ...]]
-    terminate: Callable[[str, Termination], None]
+    kills: NodeKills
+    ended: Callable[[tuple[str, ...]], Awaitable[None]]
 
     async def run(self) -> None:
-        """Look every ten seconds; runs until cancelled."""
-        while True:
-            await trio.sleep(MONITORING_SECONDS)
-            await self.services.timebase.turn(Lane.WORKER, "storage eviction")
-            for pod in self.syncing_pods():
-                if has_storage_limit(pod) and not is_critical_pod(pod):
-                    await self._look(pod)
+        """Look every ten seconds, and again once evicted pods are cleaned up; runs until cancelled.
 
-    async def _look(self, pod: Pod) -> None:
+        Source: kubelet v1.36 eviction managerImpl.Start, waitForPodsCleanup.
+        """
+        evicted: tuple[str, ...] = ()
+        while True:
+            if evicted:
+                with trio.move_on_after(CLEANUP_SECONDS):
+                    await self.ended(evicted)
+            else:
+                await trio.sleep(MONITORING_SECONDS)
+            await self.services.timebase.turn(Lane.WORKER, "storage eviction")
+            pods = [pod for pod in self.syncing_pods() if has_storage_limit(pod) and not is_critical_pod(pod)]
+            evicted = tuple([pod.metadata.uid or "" for pod in pods if await self._look(pod)])
+
+    async def _look(self, pod: Pod) -> bool:
         """Measure one pod and evict it if need be; what can't be measured counts nothing."""
         message = storage_eviction(pod, await self._usage(pod))
         uid = pod.metadata.uid or ""
         if not message or uid not in {each.metadata.uid for each in self.syncing_pods()}:
-            return
+            return False
         self.services.recorder.event(pod, None, reasons.WARNING, reasons.EVICTED, message)
-        self.terminate(
-            uid,
-            Termination(
-                why="evicted",
-                override_seconds=HARD_EVICTION_GRACE_PERIOD_SECONDS,
-                status=limit_eviction_status(message),
-            ),
+        termination = Termination(
+            why="evicted",
+            override_seconds=HARD_EVICTION_GRACE_PERIOD_SECONDS,
+            status=limit_eviction_status(message),
+            removes_containers=True,
         )
+        await self.kills.kill(pod, termination)
+        return True
 
     async def _usage(self, pod: Pod) -> StorageUsage:
         containers: dict[str, int] = {}

@@ -116,7 +116,7 @@ def admit(
         or _sysctls(pod, node)
         or foreign.resource_managers
         or _predicates(pod, node, usage, features, foreign)
-        or _later_handlers(pod, node, features, foreign)
+        or admit_with_room(pod, node, features, foreign)
     )
 
 
@@ -184,7 +184,10 @@ def _predicates(
 
 
 def _fit(pod: Pod, node: NodeFacts, usage: NodeUsage) -> Rejection | None:
-    """Refuse what doesn't fit; the first failure in list order is told (kubelet v1.36 generalFilter)."""
+    """Refuse what doesn't fit; the first failure in list order is told (kubelet v1.36 generalFilter).
+
+    Of a critical pod the resources are told only if they are all that is wrong: others can make room.
+    """
     insufficient = insufficient_resources(pod, node.allocatable, usage)
     labels = node_labels(node.name, node.labels, node.os)
     is_static = pod.metadata.annotations.get(CONFIG_SOURCE_ANNOTATION, "api") != "api"
@@ -198,16 +201,22 @@ def _fit(pod: Pod, node: NodeFacts, usage: NodeUsage) -> Rejection | None:
         )
         if not is_met
     ]
-    if insufficient:
+    is_critical = is_critical_pod(pod)
+    if insufficient and not (is_critical and failed):
         first = insufficient[0]
         message = reasons_node.not_enough(first.resource, first.requested, first.used, first.capacity)
-        helps = insufficient if is_critical_pod(pod) and not failed else ()
+        helps = insufficient if is_critical else ()
         return Rejection(reason=reasons_node.out_of(first.resource), message=message, insufficient=helps)
     return Rejection(reason=failed[0], message=reasons_node.predicate_failed(failed[0])) if failed else None
 
 
-def _later_handlers(pod: Pod, node: NodeFacts, features: FeatureGates, foreign: ForeignAnswers) -> Rejection | None:
-    """Refuse by AppArmor, pod-level resources, declared features, shutdown, in this order (kubelet v1.36)."""
+def admit_with_room(
+    pod: Pod, node: NodeFacts, features: FeatureGates, foreign: ForeignAnswers = _NO_OBJECTION
+) -> Rejection | None:
+    """Return why a pod is refused for which there is room; the handlers behind that of resources, in their order.
+
+    They are AppArmor, pod-level resources, declared features, shutdown (kubelet v1.36 NewMainKubelet).
+    """
     if foreign.apparmor_error:
         return Rejection(
             reason=reasons_node.APP_ARMOR, message=reasons_node.cannot_enforce_apparmor(foreign.apparmor_error)

@@ -120,11 +120,11 @@ def soft_eviction_override(max_pod_grace_period_seconds: int, spec_grace: int | 
 
 
 def kill_wait_seconds(grace: int) -> float:
-    """Return how long an eviction waits for its pod to end before it reports ExceededGracePeriod.
+    """Return how long an eviction waits for its pod to end before it reports ExceededGracePeriod, in whole seconds.
 
     Source: kubelet v1.36 killPodNow.
     """
-    return max(10.0, 1.5 * grace)
+    return max(10.0, float(grace + grace // 2))
 
 
 def apply_kill_status(status: PodStatus, kill: KillStatus, now: datetime) -> PodStatus:

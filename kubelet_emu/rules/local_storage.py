@@ -32,7 +32,7 @@ class StorageUsage:
 
 def has_storage_limit(pod: Pod) -> bool:
     """Tell whether a pod has a limit that is looked after (kubelet v1.36 localStorageEviction)."""
-    return any(map(_limit, (*pod.spec.containers, *pod.spec.init_containers))) or any(_size_limits(pod))
+    return _has_pod_limit(pod) or any(_size_limits(pod))
 
 
 def storage_eviction(pod: Pod, usage: StorageUsage) -> str:
@@ -45,13 +45,18 @@ def storage_eviction(pod: Pod, usage: StorageUsage) -> str:
         if usage.volumes.get(name, 0) > quantity_value(limit):
             return reasons_node.empty_dir_over_limit(name, canonical_quantity(limit))
     limit_bytes = pod_limit(pod, EPHEMERAL_STORAGE)
-    if limit_bytes and _total(pod, usage) > limit_bytes:
+    if _has_pod_limit(pod) and _total(pod, usage) > limit_bytes:
         return reasons_node.pod_over_ephemeral_storage_limit(_pod_limit_text(pod, limit_bytes))
     for container in pod.spec.containers:
         limit = _limit(container)
         if limit and quantity_value(limit) and usage.containers.get(container.name, 0) > quantity_value(limit):
             return reasons_node.container_over_ephemeral_storage_limit(container.name, canonical_quantity(limit))
     return ""
+
+
+def _has_pod_limit(pod: Pod) -> bool:
+    """Tell whether a container has a limit, 0 too, so that the pod has one."""
+    return any(map(_limit, (*pod.spec.containers, *pod.spec.init_containers)))
 
 
 def _size_limits(pod: Pod) -> Iterator[tuple[str, str]]:

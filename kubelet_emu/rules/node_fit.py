@@ -13,7 +13,7 @@ from attrs import frozen
 
 from kubelet_emu.api.labels import HOSTNAME_LABEL, OS_LABEL
 from kubelet_emu.api.quantity import milli_value, quantity_value
-from kubelet_emu.rules.node_usage import host_ports
+from kubelet_emu.rules.node_usage import host_ports, requested_names
 from kubelet_emu.rules.resources import pod_request
 
 if TYPE_CHECKING:
@@ -50,13 +50,14 @@ class Insufficient:
 def insufficient_resources(pod: Pod, allocatable: Mapping[str, Quantity], usage: NodeUsage) -> tuple[Insufficient, ...]:
     """Return what the node has too little of, in the order pods, cpu, memory, storage, others.
 
-    Extended resources that the node doesn't know are ignored. Source: scheduler noderesources.Fits, kubelet v1.36
-    removeMissingExtendedResources.
+    Extended resources that the node doesn't know are ignored; huge pages are none of these, they are Kubernetes' own.
+    Source: scheduler noderesources.Fits, kubelet v1.36 removeMissingExtendedResources.
     """
     found = []
     if "pods" in allocatable and usage.pods + 1 > (capacity := quantity_value(allocatable["pods"])):
         found.append(Insufficient(resource="pods", requested=1, used=usage.pods, capacity=capacity))
-    extended = sorted(set(_requested_names(pod)) & set(allocatable) - {"pods", *_FIRST_RESOURCES})
+    others = requested_names(pod) - {"pods", *_FIRST_RESOURCES}
+    extended = sorted(name for name in others if name in allocatable or not _is_extended(name))
     for name in (*_FIRST_RESOURCES, *extended):
         requested = pod_request(pod, name)
         capacity = _amount(name, allocatable.get(name, "0"))
@@ -66,10 +67,9 @@ def insufficient_resources(pod: Pod, allocatable: Mapping[str, Quantity], usage:
     return tuple(found)
 
 
-def _requested_names(pod: Pod) -> Iterable[str]:
-    for container in (*pod.spec.init_containers, *pod.spec.containers):
-        if container.resources is not None:
-            yield from container.resources.requests
+def _is_extended(name: str) -> bool:
+    """Tell whether a resource has a domain of its own (v1helper.IsExtendedResourceName)."""
+    return "/" in name and "kubernetes.io/" not in name
 
 
 def _amount(name: str, quantity: str) -> int:

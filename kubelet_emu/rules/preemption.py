@@ -39,9 +39,7 @@ def pods_to_preempt(
     for pod in active:
         if is_preemptable(preemptor, pod):
             groups[pod.status.qos_class or compute_pod_qos(pod, features)].append(pod)
-    missing = tuple(
-        evolve(each, used=0, requested=each.requested - (each.capacity - each.used)) for each in insufficient
-    )
+    missing = missing_resources(insufficient)
     best_effort, burstable, guaranteed = groups[BEST_EFFORT], groups[BURSTABLE], groups[GUARANTEED]
     if _subtract(missing, [*best_effort, *burstable, *guaranteed]):
         return None
@@ -49,6 +47,14 @@ def pods_to_preempt(
     second = _by_distance(burstable, _subtract(missing, [*best_effort, *first]))
     third = _by_distance(best_effort, _subtract(missing, [*second, *first]))
     return (*third, *second, *first)
+
+
+def missing_resources(insufficient: tuple[Insufficient, ...]) -> tuple[Insufficient, ...]:
+    """Return what has to be freed: of each resource what is asked for beyond what is left of it.
+
+    Source: kubelet v1.36 InsufficientResourceError.GetInsufficientAmount.
+    """
+    return tuple(evolve(each, used=0, requested=each.requested - (each.capacity - each.used)) for each in insufficient)
 
 
 def _subtract(missing: tuple[Insufficient, ...], pods: Iterable[Pod]) -> tuple[Insufficient, ...]:

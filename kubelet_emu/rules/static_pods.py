@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kubelet_emu.api.v1 import Pod
+    from kubelet_emu.api.v1_volumes import Volume
 
 FILE_SOURCE = "file"
 _FNV_OFFSET = 0x6C62272E07BB014262B821756295C58D
@@ -38,7 +40,7 @@ def static_pod(pod: Pod, *, path: str, node_name: str, seen_at: datetime) -> Pod
         **metadata.annotations,
         CONFIG_HASH_ANNOTATION: uid,
         CONFIG_SOURCE_ANNOTATION: FILE_SOURCE,
-        CONFIG_SEEN_ANNOTATION: seen_at.isoformat(),
+        CONFIG_SEEN_ANNOTATION: rfc3339_nano(seen_at),
     }
     toleration = Toleration(operator="Exists", effect="NoExecute")
     return evolve(
@@ -52,6 +54,18 @@ def static_pod(pod: Pod, *, path: str, node_name: str, seen_at: datetime) -> Pod
         ),
         spec=evolve(pod.spec, node_name=node_name, tolerations=(*pod.spec.tolerations, toleration)),
     )
+
+
+def as_first_seen(before: Pod, pod: Pod) -> Pod:
+    """Return a pod that was read again, seen when it was first (kubelet v1.36 checkAndUpdatePod)."""
+    seen = {CONFIG_SEEN_ANNOTATION: before.metadata.annotations[CONFIG_SEEN_ANNOTATION]}
+    return evolve(pod, metadata=evolve(pod.metadata, annotations={**pod.metadata.annotations, **seen}))
+
+
+def rfc3339_nano(moment: datetime) -> str:
+    """Return a time as Go's RFC3339Nano has it, of which fractions end with their last digit that counts."""
+    text = moment.astimezone(UTC).isoformat().removesuffix("+00:00")
+    return (text.rstrip("0") if "." in text else text) + "Z"
 
 
 def mirror_pod(pod: Pod) -> Pod:
@@ -87,14 +101,37 @@ def api_references(pod: Pod) -> tuple[str, ...]:
 def _references(pod: Pod) -> Iterator[str]:
     if pod.spec.service_account_name:
         yield "serviceaccounts"
+    if pod.spec.image_pull_secrets:
+        yield "secrets"
+    if pod.spec.resource_claims:
+        yield "resourceclaims"
     for volume in pod.spec.volumes:
-        named = (volume.secret, volume.config_map, volume.persistent_volume_claim)
-        yield from _resources(named, ("secrets", "configmaps", "persistentvolumeclaims"))
+        yield from _volume_references(volume)
     for container in (*pod.spec.init_containers, *pod.spec.containers):
         for source in container.env_from:
             yield from _resources((source.config_map_ref, source.secret_ref), ("configmaps", "secrets"))
         for value in (variable.value_from for variable in container.env if variable.value_from is not None):
             yield from _resources((value.config_map_key_ref, value.secret_key_ref), ("configmaps", "secrets"))
+
+
+def _volume_references(volume: Volume) -> Iterator[str]:
+    """Yield what a volume names in the API; other storage than the node's own may need a secret for it."""
+    yield from _resources(
+        (volume.secret, volume.config_map, volume.persistent_volume_claim, volume.ephemeral, volume.csi),
+        ("secrets", "configmaps", "persistentvolumeclaims", "persistentvolumeclaims", "csidrivers"),
+    )
+    yield from _resources((volume.glusterfs, volume.azure_file), ("endpoints", "secrets"))
+    remote = (volume.cephfs, volume.cinder, volume.flex_volume, volume.iscsi, volume.rbd, volume.scale_io)
+    if any(each is not None and each.secret_ref is not None for each in (*remote, volume.storageos)):
+        yield "secrets"
+    for source in volume.projected.sources if volume.projected is not None else ():
+        yield from _resources(
+            (source.secret, source.config_map, source.service_account_token),
+            ("secrets", "configmaps", "serviceaccounts"),
+        )
+        yield from _resources(
+            (source.cluster_trust_bundle, source.pod_certificate), ("clustertrustbundles", "podcertificates")
+        )
 
 
 def _resources(references: tuple[object, ...], resources: tuple[str, ...]) -> Iterator[str]:

@@ -25,7 +25,7 @@ _GATE = "InPlacePodLevelResourcesVerticalScaling"
 
 def pod_allocated_resources(pod: Pod, features: FeatureGates) -> Mapping[str, Quantity]:
     """Return the requests that the node has set aside for the pod (kubelet v1.36 allocatedResources)."""
-    return pod_resources_of(pod).requests if features.enabled(_GATE) else {}
+    return _requests(pod) if features.enabled(_GATE) else {}
 
 
 def pod_resources(pod: Pod, features: FeatureGates) -> ResourceRequirements | None:
@@ -35,11 +35,17 @@ def pod_resources(pod: Pod, features: FeatureGates) -> ResourceRequirements | No
 
 def pod_resources_of(pod: Pod) -> ResourceRequirements:
     """Return the pod's own resources where it has them, else what its containers add up to (KEP-2837)."""
-    own = pod.spec.resources or ResourceRequirements()
-    return ResourceRequirements(
-        requests={**_sums(pod, lambda resources: resources.requests, aggregate_requests), **own.requests},
-        limits={**_sums(pod, lambda resources: resources.limits, aggregate_limits), **own.limits},
-    )
+    return ResourceRequirements(requests=_requests(pod), limits=_limits(pod))
+
+
+def _requests(pod: Pod) -> dict[str, Quantity]:
+    own = pod.spec.resources.requests if pod.spec.resources is not None else {}
+    return {**_sums(pod, lambda resources: resources.requests, aggregate_requests), **own}
+
+
+def _limits(pod: Pod) -> dict[str, Quantity]:
+    own = pod.spec.resources.limits if pod.spec.resources is not None else {}
+    return {**_sums(pod, lambda resources: resources.limits, aggregate_limits), **own}
 
 
 def _sums(
@@ -50,8 +56,9 @@ def _sums(
     """Return the sum of each resource that a container names, written like the first of its quantities."""
     first: dict[str, Quantity] = {}
     for container in (*pod.spec.init_containers, *pod.spec.containers):
-        for name, quantity in of(container.resources or ResourceRequirements()).items():
-            first.setdefault(name, quantity)
+        if container.resources is not None:
+            for name, quantity in of(container.resources).items():
+                first.setdefault(name, quantity)
     return {
         name: format_quantity(Decimal(aggregate(pod, name)) / (1000 if name == "cpu" else 1), quantity_format(quantity))
         for name, quantity in first.items()

@@ -286,3 +286,18 @@ def test_without_an_engine_it_says_so(tmp_path: Path, monkeypatch: pytest.Monkey
     ran = CliRunner().invoke(main, ["drill", "--runtime", "docker", str(tmp_path / "pod.yaml")])
     assert ran.exit_code == 3
     assert "no container engine" in ran.output
+
+
+@pytest.mark.parametrize(
+    ("pods", "text"), [(2, "this has 2: Pod default/p0, Pod default/p1; write"), (0, "has 0: none")]
+)
+def test_one_pod_is_drilled_at_a_time(tmp_path: Path, pods: int, text: str) -> None:
+    manifest = tmp_path / "several.yaml"
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
+    spec = "spec: {containers: [{name: m, image: app}]}"
+    each = [f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p{n}}}\n{spec}\n" for n in range(pods)]
+    manifest.write_text("---\n".join([config, *each]))
+    ran = CliRunner().invoke(main, ["drill", str(manifest)])
+    assert ran.exit_code == 2
+    assert ran.stderr.startswith(f"{manifest}: one Pod or Job is taken at a time, and this has ")
+    assert text in ran.stderr

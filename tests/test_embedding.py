@@ -220,7 +220,10 @@ def test_unknown_names_say_which_there_are() -> None:
     ("manifest", "text"),
     [
         ("kind: Pod\napiVersion: v1\nmetadata: {name: a}\nspec: {containerz: []}\n", "containers"),
-        (POD + "---\n" + CRASHES, r"takes a manifest of one Pod or Job, this has 2: web, crash; use apply\(\)"),
+        (
+            POD + "---\n" + CRASHES,
+            "one Pod or Job is taken at a time, and this has 2: Pod default/web, Pod default/crash",
+        ),
         ("# nothing\n", "no document"),
         ("apiVersion: v1\nkind: Service\nmetadata: {name: s}\n", "nothing to run"),
         (

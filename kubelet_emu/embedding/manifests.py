@@ -48,7 +48,7 @@ def read_manifests(source: str | Path, options: NodeOptions, gates: FeatureGates
         problems += check_safety(runnable, policy)
     _raise_for(problems, result)
     if not expansion.runnables and not expansion.stored:
-        raise ManifestError(f"{_name(source)}: nothing to run")
+        raise ManifestError(f"{name_of(source)}: nothing to run")
     return Manifests(
         stored=tuple(cast("ConfigMap | Secret", prepare(each.object, gates)) for each in expansion.stored),
         runnables=tuple(
@@ -65,7 +65,8 @@ def _load(source: str | Path, options: NodeOptions) -> LoadResult:
     return load((str(options.folder / source),))
 
 
-def _name(source: str | Path) -> str:
+def name_of(source: str | Path) -> str:
+    """Return what a manifest is called in messages: its path, or that it is a text."""
     return HERE if isinstance(source, str) and "\n" in source else str(source)
 
 

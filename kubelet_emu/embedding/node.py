@@ -21,7 +21,7 @@ from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
 from kubelet_emu.config.told import tell
 from kubelet_emu.embedding.arguments import check_containers, check_manifest, check_seconds
 from kubelet_emu.embedding.errors import ManifestError
-from kubelet_emu.embedding.manifests import read_manifests
+from kubelet_emu.embedding.manifests import name_of, read_manifests
 from kubelet_emu.embedding.objects import Job, Pod, WaitError
 from kubelet_emu.embedding.pod_log import PodLog, told
 from kubelet_emu.embedding.worlds import open_world
@@ -137,8 +137,11 @@ class Node:
         """
         made = await self.apply(manifest)
         if len(made) != 1:
-            names = ", ".join(each.name for each in made) or "none"
-            raise ManifestError(f"run() takes a manifest of one Pod or Job, this has {len(made)}: {names}; use apply()")
+            names = ", ".join(f"{type(each).__name__} {each.namespace}/{each.name}" for each in made) or "none"
+            raise ManifestError(
+                f"{name_of(manifest)}: one Pod or Job is taken at a time, and this has {len(made)}: {names}; "
+                "write the one that is meant to a file of its own"
+            )
         only = made[0]
         if isinstance(only, Pod):
             return only

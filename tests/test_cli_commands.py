@@ -347,3 +347,16 @@ def test_two_objects_of_one_name_are_named_with_their_places(tmp_path: Path) -> 
         assert result.output.count("Duplicate value") == 1
         assert result.exit_code == (1 if command == ["validate"] else 2)
     assert "1 error, 0 warnings" in CliRunner().invoke(main, ["validate", *names]).stderr
+
+
+def test_what_has_no_line_to_show_shows_none(tmp_path: Path) -> None:
+    (tmp_path / "empty.yaml").write_text("")
+    for name in ("none.yaml", "empty.yaml"):
+        result = CliRunner().invoke(main, ["validate", str(tmp_path / name)])
+        assert result.stdout.startswith(f"{tmp_path / name}:1:1: error: ")
+        assert len(result.stdout.splitlines()) == 1
+
+
+def test_a_name_that_a_terminal_would_act_upon_is_escaped(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["validate", str(tmp_path / "a\x1b[31m.yaml")], color=True)
+    assert "a\\x1b[31m.yaml:1:1: error: Unreadable" in result.stdout

@@ -43,15 +43,23 @@ class Problem:
 
 
 def format_problem(problem: Problem, source_text: str) -> str:
-    """Render a problem as file:line:column, path, text, hint, and the source line with a caret."""
+    """Render a problem as file:line:column, path, text, hint, and the source line with a caret.
+
+    What a terminal would act upon, in a file's name or in a value, is shown as an escape.
+    """
     place = f"{problem.file}:{problem.line}:{problem.column}"
     what = f"{problem.type}: {problem.text}" if problem.text else problem.type
     path = f" {problem.path}:" if problem.path else ""
-    lines = [f"{place}: {problem.severity}:{path} {what}"]
+    lines = [_printable(f"{place}: {problem.severity}:{path} {what}")]
     lines += _source_lines(problem, source_text)
     if problem.hint:
-        lines.append(f"  hint: {problem.hint}")
+        lines.append(_printable(f"  hint: {problem.hint}"))
     return "\n".join(lines)
+
+
+def _printable(text: str) -> str:
+    shown = (each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in text)
+    return "".join(shown)
 
 
 def _source_lines(problem: Problem, source_text: str) -> list[str]:
@@ -62,4 +70,6 @@ def _source_lines(problem: Problem, source_text: str) -> list[str]:
     start = max(0, problem.column - _LONGEST_LINE // 2) if len(line) > _LONGEST_LINE else 0
     shown = line[start : start + _LONGEST_LINE]
     printable = "".join(each if each.isprintable() else " " for each in shown)
+    if not printable.strip():
+        return []
     return [f"  {problem.line} | {printable}", " " * (len(str(problem.line)) + 4 + problem.column - start) + "^"]

@@ -6,9 +6,10 @@ import hashlib
 import sys
 from pathlib import Path
 
-from kubelet_emu.cli.worlds import EPOCH, SimulatedWorld, run_simulated
+from kubelet_emu.cli.worlds import SimulatedWorld, run_simulated
 from kubelet_emu.journal.encode import Entry, to_line
 from kubelet_emu.scenarios.scenario_file import load_scenario
+from kubelet_emu.simulator.opening import EPOCH
 
 
 def journal_digest(path: Path) -> str:

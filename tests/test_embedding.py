@@ -15,6 +15,7 @@ import kubelet_emu
 from kubelet_emu.embedding.blocking import BlockingJob, BlockingNode, BlockingPod
 from kubelet_emu.embedding.options import NodeOptions
 from kubelet_emu.embedding.pod_log import PodLog, told
+from kubelet_emu.simulation.values import FailCalls, ImageEntry, PullEnd, Simulation
 from runtime.api import RuntimeUnavailableError
 
 if TYPE_CHECKING:
@@ -296,6 +297,16 @@ async def test_in_a_trio_program_the_calls_are_awaited(autojump_clock: trio.test
         assert await pod.wait_for_end() in {"Succeeded", "Failed"}
         await pod.wait_for("deleted")
         pod.log.expect("main#2 sigterm < sidecar sigterm")
+
+
+def test_what_a_simulation_says_of_images_and_of_faults_holds() -> None:
+    images = {"busybox": ImageEntry(pulls=(PullEnd.NOT_FOUND, PullEnd.OK))}
+    simulation = Simulation(images=images, faults=(FailCalls(call="RunPodSandbox", error="no room", times=1),))
+    with BlockingNode(NodeOptions(simulation=simulation)) as node:
+        pod = node.run(POD)
+        pod.wait_for("setup waiting(ErrImagePull)")
+        assert "no room" in pod.log.story()
+        pod.wait_for("Ready")
 
 
 async def test_two_nodes_of_one_seed_tell_the_same(autojump_clock: trio.testing.MockClock) -> None:

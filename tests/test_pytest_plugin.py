@@ -149,7 +149,8 @@ def test_each_test_has_its_outcome(output: str, line: str) -> None:
         ("a bad marker", "@pytest.mark.kubelet: ['speed']: it takes runtime, seed, timeout, timing, version by name"),
         ("a word that no option has", "'runtime' must be in ('simulated', 'docker') (got 'dokcer')"),
         ("why a test is skipped", "no container engine: "),
-        ("an expectation of a scenario", "phase == Unknown"),
+        ("how much of a scenario does not hold", "FAIL  bad"),
+        ("an expectation of a scenario, at its line", "bad/scenario.yaml:12: phase == Unknown"),
         ("a field of a scenario that there is not", "knees"),
     ],
 )

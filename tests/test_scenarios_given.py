@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kubelet_emu.cli.worlds import EPOCH, SimulatedWorld, run_simulated
+from kubelet_emu.cli.worlds import SimulatedWorld, run_simulated
 from kubelet_emu.journal.encode import Entry, to_line
 from kubelet_emu.journal.read import read_lines
 from kubelet_emu.journal.records import HeaderRecord
@@ -21,6 +21,7 @@ from kubelet_emu.scenarios.expectations import ExpectationError, parse_expectati
 from kubelet_emu.scenarios.needs import read_needs
 from kubelet_emu.scenarios.recordings import read_recordings
 from kubelet_emu.scenarios.scenario_file import ScenarioError, find_scenarios, load_scenario
+from kubelet_emu.simulator.opening import EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

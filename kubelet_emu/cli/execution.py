@@ -149,7 +149,7 @@ def _clock(options: RunOptions) -> trio.abc.Clock | None:
 def _timebase(options: RunOptions) -> Timebase:
     """Return the timebase of a run, its epoch settled."""
     if options.is_simulated:
-        from kubelet_emu.cli.simulation import virtual_timebase
+        from kubelet_emu.simulator.opening import virtual_timebase
 
         return virtual_timebase()
     timebase = Timebase.real()

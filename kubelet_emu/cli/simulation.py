@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import gc
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
-from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import trio
 from attrs import define, field
@@ -18,19 +16,14 @@ from trio.testing import MockClock
 
 from kubelet_emu.cli.emulator import make_cluster
 from kubelet_emu.cli.failures import SpinError
-from kubelet_emu.kubelet.timebase import Lane, Timebase
-from kubelet_emu.simulator.machine import DEFAULT_IMAGE, make_faults, make_images
-from kubelet_emu.simulator.programs import Programs
-from runtime.simulated import TYPICAL, SimulatedRuntime
+from kubelet_emu.simulator.opening import Machine, open_machine
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from kubelet_emu.cli.emulator import ClusterEmulator
     from kubelet_emu.cli.execution import Running
-    from runtime.api import Runtime
 
-EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 MOST_STEPS_AT_ONE_INSTANT = 1_000_000
 COLLECT_AFTER = 20_000
 
@@ -49,36 +42,23 @@ def virtual_clock(speed: float | None) -> trio.abc.Clock:
     return MockClock(autojump_threshold=0) if speed is None else MockClock(rate=speed)
 
 
-def virtual_timebase() -> Timebase:
-    """Return the timebase of a simulated run."""
-    return Timebase(epoch=EPOCH, is_virtual=True)
-
-
 @asynccontextmanager
 async def open_simulated(running: Running) -> AsyncIterator[ClusterEmulator]:
     """Give a node whose containers are simulated; SpinError when virtual time stands still."""
     timebase, plan = running.timebase, running.plan
-    simulation, runnables = plan.inputs.simulation, plan.inputs.runnables
-
-    programs = Programs(simulation=simulation, emit=running.emit, exit_code_on_term=plan.options.sim_on_term)
-    runtime = SimulatedRuntime(
-        timebase.now,
+    machine = Machine(
         seed=plan.seed,
-        turn=partial(timebase.turn, Lane.PROGRAM),
-        images=make_images(simulation, runnables),
-        default_image=DEFAULT_IMAGE,
-        latencies=TYPICAL,
-        faults=make_faults(simulation, runnables),
+        simulation=plan.inputs.simulation,
+        runnables=plan.inputs.runnables,
         exit_code_on_term=plan.options.sim_on_term,
-        adapt=programs,
     )
     watch = SpinWatch()
     trio.lowlevel.add_instrument(watch)
     try:
-        async with runtime:
+        async with open_machine(machine, timebase) as opened:
             with watch.scope:
-                emulator = make_cluster(running, cast("Runtime", runtime), await runtime.status())
-                programs.furnish(emulator.cluster)
+                emulator = make_cluster(running, opened.runtime, await opened.runtime.status())
+                opened.furnish(emulator.cluster)
                 yield emulator
     finally:
         trio.lowlevel.remove_instrument(watch)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
-from attrs import field, frozen
+from attrs import frozen
 from trio.testing import MockClock
 
 from kubelet_emu.cli.failures import InputError
 from kubelet_emu.kubelet.settings import KubeletSettings
-from kubelet_emu.kubelet.timebase import Lane, Timebase
 from kubelet_emu.kubelet.timing import KUBELET, Timing
 from kubelet_emu.manifests import format_problem
 from kubelet_emu.scenarios.needs import CGROUP_V2, read_needs
@@ -20,9 +17,8 @@ from kubelet_emu.scenarios.node import REGISTRY, SLOW_REGISTRY, scenario_node
 from kubelet_emu.scenarios.runner import World, run_scenario
 from kubelet_emu.simulation.reading import files_beside, read_file
 from kubelet_emu.simulation.values import Simulation
-from kubelet_emu.simulator.machine import images_by_name, make_faults
-from kubelet_emu.simulator.programs import Programs
-from runtime.simulated import TYPICAL, PullFault, SimulatedImage, SimulatedRuntime
+from kubelet_emu.simulator.opening import Machine, open_machine, virtual_timebase
+from runtime.simulated import PullFault, SimulatedImage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +29,6 @@ if TYPE_CHECKING:
 
 SLOW_BYTES_PER_SECOND = 700_000.0
 FAST_BYTES_PER_SECOND = 50e6
-EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 HOST_IP = "10.0.0.1"
 _MIB = 1 << 20
 
@@ -44,7 +39,6 @@ class SimulatedWorld:
 
     seed: int = 1
     timing: Timing = KUBELET
-    epoch: datetime = field(default=EPOCH)
     sinks: tuple[Sink, ...] = ()
 
 
@@ -74,32 +68,25 @@ def run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:
 
 
 async def _run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:
-    timebase = Timebase(epoch=world.epoch, is_virtual=True)
-
+    timebase = virtual_timebase()
     needs = read_needs(scenario)
-    simulation = _simulation_of(scenario)
-    programs = Programs(simulation=simulation)
-    runtime = SimulatedRuntime(
-        timebase.now,
+    machine = Machine(
         seed=world.seed,
-        turn=partial(timebase.turn, Lane.PROGRAM),
-        images={**images_by_name(simulation), **simulated_images(scenario)},
-        latencies=TYPICAL,
-        faults=make_faults(simulation, ()),
+        simulation=_simulation_of(scenario),
+        images=simulated_images(scenario),
         oom_kills_group=CGROUP_V2 in needs.places,
-        adapt=programs,
     )
-    async with runtime:
+    async with open_machine(machine, timebase) as opened:
         return await run_scenario(
             scenario,
             World(
-                runtime=runtime,
+                runtime=opened.runtime,
                 timebase=timebase,
                 node=scenario_node(HOST_IP),
                 settings=KubeletSettings(timing=world.timing),
                 seed=world.seed,
                 sinks=world.sinks,
-                furnish=programs.furnish,
+                furnish=opened.furnish,
             ),
         )
 

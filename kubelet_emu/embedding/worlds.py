@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import trio
@@ -13,7 +11,7 @@ from attrs import frozen
 
 from kubelet_emu.embedding.instances import default_root, new_instance_id
 from kubelet_emu.kubelet.node import Node as NodeFacts
-from kubelet_emu.kubelet.timebase import Lane, Timebase
+from kubelet_emu.kubelet.timebase import Timebase
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from kubelet_emu.embedding.options import NodeOptions
     from runtime.api import Runtime, RuntimeStatus
 
-EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 NODE_NAME = "node1"
 CLEAN_UP_SECONDS = 60.0
 
@@ -48,23 +45,12 @@ async def open_world(options: NodeOptions) -> AsyncIterator[World]:
 @asynccontextmanager
 async def _simulated(options: NodeOptions) -> AsyncIterator[World]:
     # half of the programs need the other one
-    from kubelet_emu.simulator.machine import images_by_name  # noqa: PLC0415
-    from kubelet_emu.simulator.programs import Programs  # noqa: PLC0415
-    from runtime.simulated import TYPICAL, SimulatedRuntime  # noqa: PLC0415
+    from kubelet_emu.simulator.opening import Machine, open_machine, virtual_timebase  # noqa: PLC0415
 
-    timebase, programs = Timebase(epoch=EPOCH, is_virtual=True), Programs(simulation=options.simulation)
-    opened = SimulatedRuntime(
-        timebase.now,
-        seed=options.seed,
-        turn=partial(timebase.turn, Lane.PROGRAM),
-        images=images_by_name(options.simulation),
-        latencies=TYPICAL,
-        adapt=programs,
-    )
-    async with opened as runtime:
-        given = cast("Runtime", runtime)
-        node = _node(await given.status())
-        yield World(runtime=given, timebase=timebase, node=node, furnish=programs.furnish)
+    timebase = virtual_timebase()
+    async with open_machine(Machine(seed=options.seed, simulation=options.simulation), timebase) as opened:
+        node = _node(await opened.runtime.status())
+        yield World(runtime=opened.runtime, timebase=timebase, node=node, furnish=opened.furnish)
 
 
 @asynccontextmanager

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kubelet_emu.cli.worlds import SimulatedWorld, run_simulated
-from kubelet_emu.manifests import format_problem
+from kubelet_emu.scenarios.results import Known, Status, result_of, unreadable
+from kubelet_emu.scenarios.results_text import as_text
 from kubelet_emu.scenarios.scenario_file import ScenarioError, load_scenario
 
 if TYPE_CHECKING:
@@ -40,20 +41,20 @@ class ScenarioItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run it; ScenarioFailure."""
-        outcome = run_simulated(load_scenario(self.path), SimulatedWorld())
-        failed = [f"{v.expectation}\n    {v.because}" for v in outcome.verdicts if not v.holds]
-        if outcome.error:
-            failed.insert(0, outcome.error)
-        if failed:
-            raise ScenarioFailure("\n".join(failed))
+        scenario = load_scenario(self.path)
+        result = result_of(scenario, run_simulated(scenario, SimulatedWorld()), Known(), None)
+        if result.status is Status.SKIPPED:
+            pytest.skip(result.skipped)
+        if result.status is not Status.PASSED:
+            raise ScenarioFailure("\n".join(as_text(result)))
 
     def repr_failure(self, excinfo: ExceptionInfo[BaseException], style: None = None) -> str | TerminalRepr:  # type: ignore[override]  # no styles here
         """Tell what does not hold, without a traceback."""
         match excinfo.value:
             case ScenarioFailure() as failure:
                 return str(failure)
-            case ScenarioError(problems=problems):
-                return "\n".join(format_problem(problem, "") for problem in problems)
+            case ScenarioError(problems=problems, sources=sources):
+                return "\n".join(as_text(unreadable(self.name, self.path, problems, sources)))
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:

@@ -75,15 +75,16 @@ class Programs:
     """
 
     simulation: Simulation = field(factory=Simulation)
-    find_pod: Callable[[str, str], Pod | None] = lambda _namespace, _name: None
-    emit: Callable[[Record], None] = lambda _: None
     exit_code_on_term: int | None = 0
+    find_pod: Callable[[str, str], Pod | None] = field(default=lambda _namespace, _name: None, init=False)
+    emit: Callable[[Record], None] = field(default=lambda _: None, init=False)
     _starts: dict[tuple[str, ...], int] = field(factory=dict, init=False)
     _told: set[tuple[str, str]] = field(factory=set, init=False)
 
     def furnish(self, cluster: Cluster) -> None:
-        """Look for pods in a cluster from now on."""
+        """Look for pods in a cluster from now on, and tell its journal what is worth knowing."""
         self.find_pod = partial(cluster.api.get, "Pod")
+        self.emit = cluster.emit
 
     def __call__(self, config: ContainerConfig, program: Program, words: frozenset[str]) -> Program:
         """Return what a container runs."""

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+from attrs import evolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,14 +26,15 @@ def command(manifests: tuple[str, ...], output: str, strict: bool) -> None:  # n
     Errors are what an API server refuses, warnings what it warns of, what is not emulated, and what `run` refuses
     unless an option allows it. Exit status: 1 when there is an error, else 0.
     """
-    from kubelet_emu.cli.inputs import find_problems, find_refusals
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests import format_problem, load
-    from kubelet_emu.manifests.workloads import expand
+    from kubelet_emu.manifests.admission import admit
+    from kubelet_emu.manifests.safety import SafetyPolicy
 
     result = load(manifests, strict=strict)
-    expansion = expand([loaded for loaded in result.objects if loaded.is_whole], random.Random(0))  # noqa: S311 - names
-    problems = (*find_problems(result, expansion, FeatureGates()), *find_refusals(expansion))
+    read = admit(result, FeatureGates(), random.Random(0), SafetyPolicy())  # noqa: S311 - names, not secrets
+    refusals = (evolve(problem, severity="warning", type="Refused by run") for problem in read.refusals)
+    problems = (*read.problems, *refusals)
     if output == "json":
         click.echo(as_json(problems))
     else:

@@ -47,7 +47,7 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, OutputError):
             raise
-        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - the edge of the program
+        except (Exception, BaseExceptionGroup, KeyboardInterrupt) as error:  # noqa: BLE001 - the edge of the program
             from kubelet_emu.cli.failures import explain
 
             failure = explain(error)

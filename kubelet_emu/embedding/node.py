@@ -225,17 +225,17 @@ async def open_node(options: NodeOptions) -> AsyncIterator[Node]:
     RuntimeUnavailableError when no engine answers. Cancellation ends the kubelet, too: what it ran is then removed
     without a stop, within a minute.
     """
-    failure: Exception | None = None
+    failure: Exception | KeyboardInterrupt | None = None
     async with open_world(options) as world:
         node = _node(options, world)
         async with trio.open_nursery() as nursery:
-            await nursery.start(node.cluster.run)
+            has_ended = trio.Event()
+            await nursery.start(_be, node.cluster, has_ended)
             try:
                 yield node
-            except Exception as error:  # noqa: BLE001 - the caller's own: raised below, not in a group
+            except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the caller's own: raised below, in no group
                 failure = error
-            with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
-                await _remove_all(node.cluster)
+            await _remove_all(node.cluster, has_ended)
             nursery.cancel_scope.cancel()
     if failure is not None:
         raise failure
@@ -279,8 +279,31 @@ def _node(options: NodeOptions, world: World) -> Node:
     return Node(options=options, cluster=cluster, recording=recording, seen=seen, entries=entries)
 
 
-async def _remove_all(cluster: Cluster) -> None:
-    """Delete every pod with the least grace and wait until the runtime holds nothing."""
+async def _be(cluster: Cluster, has_ended: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
+    """Run a cluster until it is cancelled, and say so."""
+    try:
+        await cluster.run(task_status=task_status)
+    finally:
+        has_ended.set()
+
+
+async def _remove_all(cluster: Cluster, has_ended: trio.Event) -> None:
+    """Delete every pod with the least grace and wait until the runtime holds nothing, or the cluster has ended."""
+    _delete_all(cluster)
+    with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_cancel_after, has_ended, nursery.cancel_scope)
+            await cluster.kubelet.emptied()
+            nursery.cancel_scope.cancel()
+
+
+async def _cancel_after(event: trio.Event, scope: trio.CancelScope) -> None:
+    await event.wait()
+    scope.cancel()
+
+
+def _delete_all(cluster: Cluster) -> None:
+    """Delete every Job, and every pod with the least grace, finalizers or not."""
     for job in cluster.api.list("Job"):
         cluster.api.delete("Job", job.metadata.namespace or "", job.metadata.name or "")
     for pod in cluster.api.list("Pod"):
@@ -289,4 +312,3 @@ async def _remove_all(cluster: Cluster) -> None:
             current = cluster.api.get_by_uid("Pod", pod.metadata.uid or "")
             if current is not None:
                 cluster.api.replace(evolve(current, metadata=evolve(current.metadata, finalizers=())))
-    await cluster.kubelet.emptied()

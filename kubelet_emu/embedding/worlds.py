@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 import trio
 from attrs import frozen
 
+from kubelet_emu.embedding.guard import guarded
 from kubelet_emu.embedding.instances import default_root, new_instance_id
 from kubelet_emu.kubelet.node import Node as NodeFacts
 from kubelet_emu.kubelet.timebase import Timebase
@@ -57,8 +58,8 @@ async def _simulated(options: NodeOptions) -> AsyncIterator[World]:
 async def _docker() -> AsyncIterator[World]:
     from runtime.docker import DockerRuntime  # noqa: PLC0415 - as above
 
-    root = default_root(os.environ, os.getuid())
-    async with DockerRuntime(new_instance_id(), root=root) as runtime:
+    root, instance = default_root(os.environ, os.getuid()), new_instance_id()
+    async with DockerRuntime(instance, root=root) as runtime, guarded(instance, root):
         await runtime.cleaner.claim()
         try:
             await runtime.sweep_dead_owners()

@@ -90,6 +90,7 @@ async def runtime(engine: APIClient, notes: list[str]) -> AsyncIterator[DockerRu
         with trio.fail_after(LIMIT_SECONDS):
             yield opened
         await opened.remove_all()
+        await opened.remove_own_pause_image()
 
 
 @pytest.fixture
@@ -98,6 +99,7 @@ async def folder_runtime(engine: APIClient, tmp_path: Path) -> AsyncIterator[Doc
     async with DockerRuntime(new_instance(), root=tmp_path) as opened:
         yield opened
         await opened.remove_all()
+        await opened.remove_own_pause_image()
 
 
 @pytest.fixture

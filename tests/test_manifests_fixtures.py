@@ -10,7 +10,6 @@ import yaml
 
 from kubelet_emu import manifests
 from kubelet_emu.config.features import FeatureGates
-from kubelet_emu.manifests.checking import check
 from kubelet_emu.manifests.not_emulated import not_emulated
 from kubelet_emu.manifests.validation import validate
 from kubelet_emu.manifests.workloads import expand
@@ -187,15 +186,3 @@ def test_the_slides_manifests_are_fine(path: Path) -> None:
     result = manifests.load([str(path)])
 
     assert (*result.problems, *validate(result.objects, FeatureGates())) == ()
-
-
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_one_call_tells_all_of_it(folder: str) -> None:
-    result, _problems = read(folder)
-
-    told = check(result.objects, FeatureGates())
-
-    assert set(told) == {
-        *validate(result.objects, FeatureGates()),
-        *(note for loaded in result.objects for note in not_emulated(loaded)),
-    }

@@ -18,7 +18,7 @@ import trio
 from attrs import define
 from journal_makers import POD, accepted, container, end, running, start, status
 
-from kubelet_emu.cli.execution import Running, execute
+from kubelet_emu.cli.execution import execute
 from kubelet_emu.cli.exit_status import FailOn
 from kubelet_emu.cli.options import RunOptions
 from kubelet_emu.cli.outputs import Streams
@@ -29,6 +29,8 @@ from runtime.api import CRIError, RuntimeUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+
+    from kubelet_emu.cli.plan import Running
 
 MANIFEST = """\
 apiVersion: v1

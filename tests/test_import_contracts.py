@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -38,3 +40,9 @@ def test_the_table_of_layers_is_that_of_the_contract() -> None:
     assert shown is not None
     rows = [re.findall(r"`(\w+)`", row.split("|")[1]) for row in shown[1].splitlines()]
     assert rows == [layer.split(" | ") for layer in layers]
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = grimp.build_graph("kubelet_emu", "runtime", exclude_type_checking_imports=True, cache_dir=None)
+    imported = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert len(tuple(TopologicalSorter(imported).static_order())) == len(imported)

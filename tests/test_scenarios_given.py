@@ -40,7 +40,7 @@ UNLIKE = read_exclusions(FOLDER, "compare")
 
 def replay_of(lines: list[str], path: Path) -> Replay:
     """Read a scenario's log back and take its decisions again."""
-    features = read_needs(load_scenario(path)).features
+    features = read_needs(load_scenario(path).needs).features
     header = HeaderRecord(at=EPOCH, epoch=EPOCH, features=features.overrides)
     log = read_lines(line.encode() for line in [to_line(Entry(n=1, record=header), EPOCH), *lines])
     assert log.problems == ()

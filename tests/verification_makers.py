@@ -97,5 +97,5 @@ PLAIN = a_pod()
 
 def terms_of(trace: Path) -> Terms:
     """Return by which kubelet a recorded trace is judged: what its scenario needs of one."""
-    needs = read_needs(load_scenario(trace.parent / "scenario.yaml"))
+    needs = read_needs(load_scenario(trace.parent / "scenario.yaml").needs)
     return Terms(gates=needs.features, configuration=needs.configuration)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
 
-    from kubelet_emu.cli.execution import Plan, Running
     from kubelet_emu.cli.inputs import Inputs
     from kubelet_emu.cli.options import RunOptions
+    from kubelet_emu.cli.plan import Plan, Running
     from runtime.api import ContainerID, Runtime, RuntimeStatus
     from runtime.docker import DockerRuntime
 

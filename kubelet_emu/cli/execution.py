@@ -8,7 +8,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 import trio
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from kubelet_emu.cli.diagnostics import send_diagnostics
 from kubelet_emu.cli.exit_status import BAD_INPUT, Why, exit_status, outcome_of
@@ -16,6 +16,7 @@ from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.hint_watch import HintWatch
 from kubelet_emu.cli.inputs import read_inputs, show_problems
 from kubelet_emu.cli.outputs import open_outputs
+from kubelet_emu.cli.plan import Plan, Running
 from kubelet_emu.cli.session import Session
 from kubelet_emu.cli.sinks import AfterEnd
 from kubelet_emu.config.features import gates_for
@@ -45,27 +46,6 @@ if TYPE_CHECKING:
     from kubelet_emu.journal.records import Record
 
 MAX_SEED = 2**32
-
-
-@frozen(kw_only=True)
-class Plan:
-    """Everything that is decided before the engine is touched."""
-
-    options: RunOptions
-    inputs: Inputs
-    configuration: KubeletConfiguration
-    features: FeatureGates
-    instance: Instance
-    seed: int
-
-
-@frozen(kw_only=True)
-class Running:
-    """What an emulator needs of the run it belongs to."""
-
-    plan: Plan
-    emit: Callable[[Record], None]
-    timebase: Timebase
 
 
 def execute(

@@ -9,7 +9,7 @@ from importlib import import_module
 
 import click
 
-from kubelet_emu.cli.program import OutputError
+from kubelet_emu.cli.standard_streams import OutputError
 
 COMMANDS = {
     "run": "Run manifests until their pods end, or until Ctrl-C.",

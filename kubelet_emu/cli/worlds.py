@@ -69,7 +69,7 @@ def run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:
 
 async def _run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:
     timebase = virtual_timebase()
-    needs = read_needs(scenario)
+    needs = read_needs(scenario.needs)
     machine = Machine(
         seed=world.seed,
         simulation=_simulation_of(scenario),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from attrs import define, field
 
@@ -25,10 +25,9 @@ from kubelet_emu.lifecycle.raw_records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from kubelet_emu.lifecycle.raw_records import Interval, RawRecord
-    from kubelet_emu.lifecycle.trace import Trace
 
 _NUMBER = re.compile(r"-?\d+$")
 _SAID = {"started": "start", "exited": "exit"}
@@ -44,6 +43,20 @@ class Run:
     exited: Interval | None = None
     code: int | None = None
     reason: str | None = None
+
+
+class Records(Protocol):
+    """The records that tell of runs; see `kubelet_emu.lifecycle.trace.Trace`."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Tell whether the runtime itself told of runs."""
+
+    def of_kind(self, kind: str, pod: str = "*") -> Iterator[RawRecord]:
+        """Return the records of a kind, of one pod or of all."""
+
+    def container_statuses(self, name: str, pod: str) -> Iterator[tuple[float, Mapping[str, object]]]:
+        """Return the statuses of a container, each with the time when it had surely been seen."""
 
 
 @define(eq=False)
@@ -76,7 +89,7 @@ class _Evidence:
             run.reason = reason
 
 
-def runs_of(trace: Trace, name: str, pod: str) -> Mapping[int, Run]:
+def runs_of(trace: Records, name: str, pod: str) -> Mapping[int, Run]:
     """Return the runs of a container of one pod by number, in order."""
     found = _Evidence()
     _read_runs(found, trace, name, pod)
@@ -92,7 +105,7 @@ def runs_of(trace: Trace, name: str, pod: str) -> Mapping[int, Run]:
     return {n: found.runs[n] for n in sorted(found.runs)}
 
 
-def _read_runs(found: _Evidence, trace: Trace, name: str, pod: str) -> None:
+def _read_runs(found: _Evidence, trace: Records, name: str, pod: str) -> None:
     """Read the runtime's records; two starts under one number are two runs."""
     newest, numbers = 0, dict[int, int]()
     for record in trace.of_kind("run", pod):
@@ -111,7 +124,7 @@ def _read_runs(found: _Evidence, trace: Trace, name: str, pod: str) -> None:
             run.reason = str(record["reason"]) if record.get("reason") else None
 
 
-def _read_moments(found: _Evidence, trace: Trace, name: str, pod: str) -> None:
+def _read_moments(found: _Evidence, trace: Records, name: str, pod: str) -> None:
     """Read what an app's own lines say of starts and exits."""
     for record in trace.of_kind("moment", pod):
         what = _SAID.get(str(record.get("what")))
@@ -121,7 +134,7 @@ def _read_moments(found: _Evidence, trace: Trace, name: str, pod: str) -> None:
             found.said.setdefault((n, what), (time_of(record), latest(record)))
 
 
-def _read_log(found: _Evidence, trace: Trace, name: str, pod: str) -> None:
+def _read_log(found: _Evidence, trace: Records, name: str, pod: str) -> None:
     for record in trace.of_kind("log", pod):
         if record.get("container") == name:
             n = number_of(record.get("run", 1))
@@ -152,7 +165,7 @@ def _read_status(found: _Evidence, at: float, status: Mapping[str, object]) -> N
         found.ended(n, at, last_state if n == count else None)
 
 
-def _read_events(found: _Evidence, trace: Trace, name: str, pod: str) -> None:
+def _read_events(found: _Evidence, trace: Records, name: str, pod: str) -> None:
     started = [r for r in trace.of_kind("event", pod) if r.get("container") == name and r.get("reason") == "Started"]
     for nth, record in enumerate(started, 1):
         n = max(nth, number_of(record.get("count") or 1))

@@ -12,9 +12,7 @@ from kubelet_emu.config.features import DEFAULTS_V1_36, FeatureGates
 from kubelet_emu.config.kubelet_configuration import KubeletConfiguration, load_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kubelet_emu.scenarios.scenario_file import Scenario
+    from collections.abc import Iterable, Sequence
 
 CGROUP_V2 = "cgroup-v2"
 DRIVER_NEEDS = frozenset(
@@ -41,12 +39,12 @@ class Needs:
     places: tuple[str, ...] = ()
 
 
-def read_needs(scenario: Scenario) -> Needs:
-    """Return what a scenario's `needs` mean; ConfigurationError for a bad field."""
+def read_needs(needs: Sequence[str]) -> Needs:
+    """Return what the `needs` of a scenario mean; ConfigurationError for a bad field."""
     gates: dict[str, bool] = {}
     fields: list[str] = []
     places: list[str] = []
-    for need in scenario.needs:
+    for need in needs:
         name, equals, value = need.partition("=")
         if name in DEFAULTS_V1_36:
             gates[name] = value.lower() != "false"
@@ -54,7 +52,7 @@ def read_needs(scenario: Scenario) -> Needs:
             fields.append(f"{name.removeprefix('kubelet.')}={value}")
         elif need not in DRIVER_NEEDS:
             places.append(CGROUP_V2 if need == "cgroup v2" else need)
-    if "node-shutdown" in scenario.needs and not any(field.startswith("shutdown") for field in fields):
+    if "node-shutdown" in needs and not any(field.startswith("shutdown") for field in fields):
         fields += ["shutdownGracePeriod=20s", "shutdownGracePeriodCriticalPods=10s"]
     configuration = _configuration(fields)
     features = FeatureGates({**configuration.feature_gates.overrides, **gates})

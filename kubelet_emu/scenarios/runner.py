@@ -91,7 +91,7 @@ async def run_scenario(scenario: Scenario, world: World) -> Outcome:
     """
     recording = Recording()
     journal = Journal(world.timebase.now, (recording, *world.sinks))
-    needs = read_needs(scenario)
+    needs = read_needs(scenario.needs)
     cluster = Cluster(
         runtime=world.runtime,
         timebase=world.timebase,

@@ -172,7 +172,7 @@ class _Reader:
         for need in unknown_needs(scenario.needs):
             self._fault("needs", f"there is no need {need!r}{proposal(need, DEFAULTS_V1_36)}")
         try:
-            features = read_needs(scenario).features
+            features = read_needs(scenario.needs).features
         except ConfigurationError as error:
             self._fault("needs", "; ".join(problem.text for problem in error.problems))
             return scenario

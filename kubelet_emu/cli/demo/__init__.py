@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from kubelet_emu.cli.emulator import ClusterEmulator
-    from kubelet_emu.cli.execution import Running
     from kubelet_emu.cli.options import RunOptions
+    from kubelet_emu.cli.plan import Running
     from runtime.docker import DockerRuntime
 
 IMAGE = "kubelet-emu.local/busybox:1"

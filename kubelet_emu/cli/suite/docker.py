@@ -70,7 +70,7 @@ class DockerWorld:
 
     async def _missing(self, scenario: Scenario) -> str:
         """Return what a scenario needs and this engine hasn't, as a sentence; empty when nothing is missing."""
-        for need in read_needs(scenario).places:
+        for need in read_needs(scenario.needs).places:
             kind, _, what = need.partition(" ")
             if need == CGROUP_V2:
                 if self.status.cgroup_version < 2:

@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 from kubelet_emu.cli.exit_status import INTERRUPTED
 from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.suite.lengths import longest_first
-from kubelet_emu.cli.suite.places import place_for
+from kubelet_emu.cli.suite.places import shared_world
 from kubelet_emu.cli.suite.progress import Progress
 from kubelet_emu.cli.suite.reading import read_all
 from kubelet_emu.cli.suite.selection import read_filter
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kubelet_emu.cli.suite.options import SuiteOptions
+    from kubelet_emu.cli.suite.places import Place
     from kubelet_emu.cli.suite.reading import Found
     from kubelet_emu.cli.suite.selection import Wanted
     from kubelet_emu.scenarios.comparison import Comparison
@@ -72,11 +73,22 @@ def _run(options: SuiteOptions, streams: Streams, results: list[Result]) -> int:
     if options.trace_dir is not None:
         _make_folder(options)
     try:
-        place_for(options)(longest_first(found.scenarios), options.jobs, suite)
+        _place_for(options)(longest_first(found.scenarios), options.jobs, suite)
     finally:
         suite.progress.close()
         results.sort(key=lambda result: result.file)
     return exit_status(results)
+
+
+def _place_for(options: SuiteOptions) -> Place:
+    """Return the place that the options name; nothing is opened yet."""
+    if options.is_simulated:
+        from kubelet_emu.cli.suite.simulated import simulated_place
+
+        return simulated_place(options)
+    from kubelet_emu.cli.suite.docker import open_docker_world
+
+    return shared_world(lambda: open_docker_world(options))
 
 
 def _filter(options: SuiteOptions) -> Wanted:

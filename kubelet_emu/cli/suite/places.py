@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import trio
 
 from kubelet_emu.cli.failures import explain
 from kubelet_emu.scenarios.runner import Outcome
 from kubelet_emu.scenarios.scenario_file import Scenario
-
-if TYPE_CHECKING:
-    from kubelet_emu.cli.suite.options import SuiteOptions
 
 RunScenario = Callable[[Scenario], Awaitable[Outcome]]
 OpenWorld = Callable[[], AbstractAsyncContextManager[RunScenario]]
@@ -35,17 +32,6 @@ class Listener(Protocol):
 
 Place = Callable[[Sequence[Scenario], int, Listener], None]
 """Runs scenarios in the order given, so many at a time; KeyboardInterrupt leaves nothing running."""
-
-
-def place_for(options: SuiteOptions) -> Place:
-    """Return the place that the options name; nothing is opened yet."""
-    if options.is_simulated:
-        from kubelet_emu.cli.suite.simulated import simulated_place
-
-        return simulated_place(options)
-    from kubelet_emu.cli.suite.docker import open_docker_world
-
-    return shared_world(lambda: open_docker_world(options))
 
 
 def shared_world(open_world: OpenWorld) -> Place:

@@ -1,0 +1,39 @@
+"""What is decided before a run begins, and what its emulator is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kubelet_emu.cli.inputs import Inputs
+    from kubelet_emu.cli.options import RunOptions
+    from kubelet_emu.config.features import FeatureGates
+    from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
+    from kubelet_emu.embedding.instances import Instance
+    from kubelet_emu.journal.records import Record
+    from kubelet_emu.kubelet.timebase import Timebase
+
+
+@frozen(kw_only=True)
+class Plan:
+    """Everything that is decided before the engine is touched."""
+
+    options: RunOptions
+    inputs: Inputs
+    configuration: KubeletConfiguration
+    features: FeatureGates
+    instance: Instance
+    seed: int
+
+
+@frozen(kw_only=True)
+class Running:
+    """What an emulator needs of the run it belongs to."""
+
+    plan: Plan
+    emit: Callable[[Record], None]
+    timebase: Timebase

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from kubelet_emu.api.v1_status import ContainerStatus
 
 OBJECT_FIX = "run it together with the manifest that has the ConfigMap or Secret, or set optional: true"
+LABEL_FIX = "--node-label KEY=VALUE gives the node a label"
+LOAD_FIX = "load it into the engine, or set imagePullPolicy: IfNotPresent"
 PULL_FIX = "--pull missing takes what the engine has, --registry-mirror HOST=HOST2 pulls from elsewhere"
 CREATED = accepted(containers=[container("main", startupProbe={}), container("side")])
 JOB = ManifestRecord(
@@ -54,11 +56,11 @@ HINTS: dict[str, tuple[tuple[Record, ...], list[str]]] = {
     "nothing for one that is being made": ((pending(waiting("main", "ContainerCreating")),), []),
     "a node that doesn't fit": (
         (unscheduled("0/1 nodes are available."),),
-        ["web is not scheduled: 0/1 nodes are available; --node-label KEY=VALUE gives the node a label"],
+        [f"web is not scheduled: {LABEL_FIX}; the scheduler says: 0/1 nodes are available."],
     ),
     "a volume of an object that isn't there": (
         (event("FailedMount", 'secret "s" not found'), pending(waiting("main", "ContainerCreating"))),
-        [f'web waits for its volumes: secret "s" not found; {OBJECT_FIX}'],
+        [f'web waits for its volumes: {OBJECT_FIX}; the kubelet says: secret "s" not found'],
     ),
     "a volume that nothing mounts": (
         (event("FailedMount", "no volume plugin matched"), pending()),
@@ -67,7 +69,7 @@ HINTS: dict[str, tuple[tuple[Record, ...], list[str]]] = {
     "a volume that was late": ((event("FailedMount", 'secret "s" not found'), start(2, "side"), pending()), []),
     "an object of the environment that isn't there": (
         (pending(waiting("main", "CreateContainerConfigError", 'configmap "c" not found')),),
-        [f'web/main can\'t be made: configmap "c" not found; {OBJECT_FIX}'],
+        [f'web/main can\'t be made: {OBJECT_FIX}; the kubelet says: configmap "c" not found'],
     ),
     "a configuration that can't be": (
         (pending(waiting("main", "CreateContainerConfigError", "container has runAsNonRoot and image is root")),),
@@ -79,15 +81,15 @@ HINTS: dict[str, tuple[tuple[Record, ...], list[str]]] = {
     ),
     "an image that can't be pulled": (
         (pending(waiting("main", "ImagePullBackOff", "Back-off pulling")),),
-        [f"web/main has no image: Back-off pulling; {PULL_FIX}"],
+        [f"web/main has no image: {PULL_FIX}; the kubelet says: Back-off pulling"],
     ),
     "an image's name that is none": (
         (pending(waiting("main", "InvalidImageName", "no name")),),
-        ["web/main has no image: no name; mend the name in the manifest"],
+        ["web/main has no image: mend the name in the manifest; the kubelet says: no name"],
     ),
     "an image that may not be pulled": (
         (pending(waiting("main", "ErrImageNeverPull")),),
-        ["web/main has no image: ErrImageNeverPull; load it into the engine, or set imagePullPolicy: IfNotPresent"],
+        [f"web/main has no image: {LOAD_FIX}; the kubelet says: ErrImageNeverPull"],
     ),
     "a startup probe that fails": (
         (start(1, "main"), event("Unhealthy", "Startup probe failed: \n", "main"), status(1, "Running")),
@@ -201,4 +203,4 @@ async def test_what_is_said_is_the_latest(autojump_clock: MockClock) -> None:
         await trio.sleep(5)
         bench.feed((pending(waiting("main", "ImagePullBackOff", "second")),))
         await trio.sleep(10)
-        assert bench.told == [f"10 web/main has no image: second; {PULL_FIX}"]
+        assert bench.told == [f"10 web/main has no image: {PULL_FIX}; the kubelet says: second"]

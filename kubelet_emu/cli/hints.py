@@ -53,7 +53,7 @@ def hints_of(pod: PodFacts, messages: Mapping[tuple[str, str], str], *, is_of_jo
         yield Hint(f"{uid}/schedule", f"{name} is not scheduled: {text}")
         return
     if text := _no_volumes(pod, messages):
-        yield Hint(f"{uid}/volumes", f"{name} waits for its volumes: {text}")
+        yield Hint(f"{uid}/volumes", f"{name} waits for its volumes{text}")
     for container in pod.containers.values():
         for kind, text in (*_waiting(container), *_crashing(container, messages), *_starting(container, messages)):
             yield Hint(f"{uid}/{kind}/{container.name}", f"{name}/{container.name} {text}")
@@ -66,27 +66,33 @@ def _not_scheduled(pod: PodFacts) -> str:
     told = next((c for c in conditions if c.type == reasons.POD_SCHEDULED and c.status == "False"), None)
     if told is None:
         return ""
-    return f"{(told.message or '').removesuffix('.')}; {_SELECTOR_FIX}"
+    return f"{_SELECTOR_FIX}; the scheduler says: {told.message or ''}"
 
 
 def _no_volumes(pod: PodFacts, messages: Mapping[tuple[str, str], str]) -> str:
     message = messages.get((reasons_creation.FAILED_MOUNT, ""), "")
     if not message or any(container.runs for container in pod.containers.values()):
         return ""
-    return f"{message}{_object_fix(message)}"
+    return _object_fix(message)
 
 
 def _object_fix(message: str) -> str:
+    """Return a message, led by what mends it where that is known: texts of registries are long and cut at their end."""
     lowered = message.lower()
-    return f"; {_OBJECT_FIX}" if "configmap" in lowered or "secret" in lowered else ""
+    fix = f"{_OBJECT_FIX}; " if "configmap" in lowered or "secret" in lowered else ""
+    return f": {fix}{_told(message)}" if fix else f": {message}"
+
+
+def _told(message: str) -> str:
+    return f"the kubelet says: {message}"
 
 
 def _waiting(container: ContainerFacts) -> Iterator[tuple[str, str]]:
     reason, message = container.waiting_reason, container.waiting_message
     if reason in _NO_IMAGE:
-        yield "image", f"has no image: {message or reason}; {_IMAGE_FIXES.get(reason, _PULL_FIX)}"
+        yield "image", f"has no image: {_IMAGE_FIXES.get(reason, _PULL_FIX)}; {_told(message or reason)}"
     elif reason == reasons_creation.CREATE_CONTAINER_CONFIG_ERROR:
-        yield "config", f"can't be made: {message}{_object_fix(message)}"
+        yield "config", f"can't be made{_object_fix(message)}"
     elif reason in {reasons.CREATE_CONTAINER_ERROR, reasons.RUN_CONTAINER_ERROR}:
         yield "start", f"can't be started: {message}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -180,6 +181,38 @@ def test_sarif_is_what_its_standard_asks_for() -> None:
     place = result["locations"][0]
     assert place["physicalLocation"]["artifactLocation"]["uri"].endswith("slide-16.log")
     assert place["logicalLocations"] == [{"fullyQualifiedName": "pod-with-sidecar/sidecar-2"}]
+    assert line_of(place) == ("sidecar-2 TERM", 11)
+    assert [line_of(each) for each in result["relatedLocations"]] == [("regular-1 exited", 12)]
+
+
+def line_of(location: dict[str, Any]) -> tuple[str, int]:
+    return location["message"]["text"], location["physicalLocation"]["region"]["startLine"]
+
+
+LATE_KILL = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  terminationGracePeriodSeconds: 5
+  containers: [{name: main, image: "busybox:1", command: [sh, -c, "trap '' TERM; while :; do sleep 1; done"]}]
+"""
+
+
+@pytest.mark.parametrize("option", ["--log", "--trace"])
+def test_sarif_names_the_line_of_our_own_record(tmp_path: Path, option: str) -> None:
+    (tmp_path / "pod.yaml").write_text(LATE_KILL)
+    log = tmp_path / "log"
+    words = ["run", "--runtime", "simulated", "--delete-when", "ready", option, str(log), str(tmp_path / "pod.yaml")]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    lines = log.read_text().splitlines()
+    (index,) = (number for number, line in enumerate(lines) if "SIGKILL" in line and json.loads(line)["kind"] == "cri")
+    record = json.loads(lines[index])
+    lines[index] = json.dumps({**record, "t": record["t"] - 3})  # killed with three seconds of its grace left
+    log.write_text("".join(f"{line}\n" for line in ("", *lines)))
+    found = json.loads(verify(str(log), "-f", str(tmp_path / "pod.yaml"), "-o", "sarif").output)["runs"][0]["results"]
+    (result,) = (each for each in found if each["kind"] == "fail")
+    assert (result["ruleId"], line_of(result["locations"][0])) == ("KE202", ("main KILL", index + 2))
 
 
 def test_sarif_asks_for_a_review_of_what_is_unknown() -> None:

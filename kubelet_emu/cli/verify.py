@@ -129,6 +129,6 @@ def _shown(report: Report, log: LifecycleLog, output: str, *, verbose: bool) -> 
         case "junit":
             return machine_formats.as_junit(report, files)
         case "sarif":
-            return machine_formats.as_sarif(report, files, kubelet_emu.__version__)
+            return machine_formats.as_sarif(report, log, kubelet_emu.__version__)
         case _:
             return "\n".join(report_lines(report, lambda text, colour: click.style(text, fg=colour), verbose=verbose))

@@ -35,9 +35,10 @@ class LogProblem:
 
 @frozen(kw_only=True)
 class ReadLog:
-    """What a log held; `is_torn` when its last line was cut off."""
+    """What a log held, and in which line each entry was; `is_torn` when its last line was cut off."""
 
     entries: tuple[Entry, ...]
+    lines: tuple[int, ...] = ()
     problems: tuple[LogProblem, ...] = ()
     is_torn: bool = False
 
@@ -47,6 +48,7 @@ class LogReader:
     """Reads a log line by line."""
 
     entries: list[Entry] = field(factory=list)
+    lines: list[int] = field(factory=list)
     problems: list[LogProblem] = field(factory=list)
     epoch: datetime = _START_OF_TIME
     _last: int = field(default=0, init=False)
@@ -59,6 +61,7 @@ class LogReader:
         self._last, self._is_complete = line, text.endswith(b"\n")
         try:
             self.entries.append(self._decode(text))
+            self.lines.append(line)
         except (ValueError, OverflowError, RecursionError) as error:
             self.problems.append(LogProblem(line=line, text=_explain(error)))
 
@@ -67,7 +70,9 @@ class LogReader:
         problems = self.problems
         is_torn = not self._is_complete and bool(problems) and problems[-1].line == self._last
         kept = problems[:-1] if is_torn else problems
-        return ReadLog(entries=tuple(self.entries), problems=tuple(kept), is_torn=is_torn)
+        return ReadLog(
+            entries=tuple(self.entries), lines=tuple(self.lines), problems=tuple(kept), is_torn=is_torn
+        )
 
     def _decode(self, text: bytes) -> Entry:
         data = json.loads(text)

@@ -7,7 +7,7 @@ container runtime is judged by the same code. What only some sources know is opt
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import frozen
 
@@ -51,13 +51,24 @@ class LogFault:
     text: str
 
 
+class Place(NamedTuple):
+    """Where a record about a pod, or about a container of it, is: `at` seconds of the trace, in a line from 1."""
+
+    at: float
+    pod: str
+    container: str
+    file: str
+    line: int
+
+
 @frozen(kw_only=True)
 class LifecycleLog:
     """One run as it was read.
 
-    `trace` counts seconds from `epoch`, which is None when no source has wall time. `objects` are what was accepted, by
-    (kind, name), from the log itself or from manifests given beside it. `entries` are the records of our own log,
-    which alone can be replayed. `kubernetes` is the version that wrote it, empty where no source says.
+    `trace` counts seconds from `epoch`, which is None when no source has wall time. `objects` are what was accepted,
+    by (kind, name), from the log itself or from manifests given beside it. `entries` are the records of our own log,
+    which alone can be replayed. `places` tell where the records are that come from files. `kubernetes` is the version
+    that wrote it, empty where no source says.
     """
 
     trace: Trace
@@ -68,6 +79,7 @@ class LifecycleLog:
     entries: tuple[Entry, ...] = ()
     kubernetes: str = ""
     is_torn: bool = False
+    places: tuple[Place, ...] = ()
 
     @property
     def resolution_seconds(self) -> float:

@@ -57,7 +57,7 @@ def read_file(path: Path | BinaryIO, names: Iterable[GivenName]) -> Found:
         found = Found(file=file, format=source_format)
         is_json = source_format in {SourceFormat.EVENTS, SourceFormat.WATCH}
         lines = lines_of(stream, MOST_OBJECT_BYTES if is_json else MOST_LINE_BYTES)
-        _read(found, lines, name_of_file(file, names))
+        _read(found, _noted(found, lines), name_of_file(file, names))
     return found
 
 
@@ -67,6 +67,13 @@ def name_of(path: Path | BinaryIO) -> str:
         return STDIN if str(path) == "-" else str(path)
     name = getattr(path, "name", None)
     return name if isinstance(name, str) else STDIN
+
+
+def _noted(found: Found, lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield lines, each known as the one that is being read."""
+    for line in lines:
+        found.line = line.number
+        yield line
 
 
 def _read(found: Found, lines: Iterator[Line], name: ContainerName) -> None:
@@ -97,6 +104,7 @@ def _read(found: Found, lines: Iterator[Line], name: ContainerName) -> None:
 def _read_objects(found: Found, lines: Iterator[Line]) -> None:
     objects, reader = JSONObjects(found.fault), APIObjectReader(found)
     for line, value in objects.read(lines):
+        found.line = line
         reader.read(line, value)
     found.is_torn = objects.is_torn
 

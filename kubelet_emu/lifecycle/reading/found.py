@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from kubelet_emu.journal.short_names import ShortNames
-from kubelet_emu.lifecycle.log import LogFault, Source, SourceFormat
+from kubelet_emu.lifecycle.log import LogFault, Place, Source, SourceFormat
+from kubelet_emu.lifecycle.raw_records import time_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from kubelet_emu.apiserver.objects import APIObject
     from kubelet_emu.journal.encode import Entry
@@ -30,13 +31,16 @@ class Found:
     """One file's records while it is read.
 
     `base` is what `t` of the records counts from, in nanoseconds since the Unix epoch; None for a source that has no
-    wall time. A record of a container line has no `run` where the file doesn't tell it.
+    wall time. A record of a container line has no `run` where the file doesn't tell it. `line` is being read,
+    `lines` are those that the records are from, 0 for none.
     """
 
     file: str
     format: SourceFormat
     base: int | None = None
     records: list[RawRecord] = field(factory=list)
+    lines: list[int] = field(factory=list)
+    line: int = 0
     faults: list[LogFault] = field(factory=list)
     objects: dict[tuple[str, str], APIObject] = field(factory=dict)
     entries: tuple[Entry, ...] = ()
@@ -61,8 +65,20 @@ class Found:
         if at.step_seconds:
             new["resolution"] = at.step_seconds
             self.step_seconds = max(self.step_seconds, at.step_seconds)
-        self.records.append(new)
+        self.keep(new)
         return new
+
+    def keep(self, record: RawRecord) -> None:
+        """Add a record as it is, from the line that is being read."""
+        self.records.append(record)
+        self.lines.append(self.line)
+
+    def places(self) -> Iterator[Place]:
+        """Yield where each record with a line is, at the time it has by now."""
+        for record, line in zip(self.records, self.lines, strict=True):
+            if line:
+                pod, container = str(record.get("pod") or ""), str(record.get("container") or "")
+                yield Place(time_of(record), pod, container, self.file, line)
 
     def all_faults(self) -> tuple[LogFault, ...]:
         """Return the faults, with a last one that counts those left out."""

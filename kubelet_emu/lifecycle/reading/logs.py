@@ -80,6 +80,7 @@ def _joined(
         entries=tuple(entry for found in founds for entry in found.entries),
         kubernetes=next((found.kubernetes for found in founds if found.kubernetes), ""),
         is_torn=any(found.is_torn for found in founds),
+        places=tuple(place for found in founds for place in found.places()),
     )
 
 

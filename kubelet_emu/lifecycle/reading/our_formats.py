@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -36,20 +37,21 @@ def read_own_log(found: Found, lines: Iterable[Line]) -> None:
     for problem in log.problems:
         found.fault(problem.line, problem.text)
     found.is_torn = log.is_torn
-    take_entries(found, log.entries)
+    take_entries(found, log.entries, log.lines)
 
 
-def take_entries(found: Found, entries: tuple[Entry, ...]) -> None:
-    """Take over the entries of a log of ours."""
+def take_entries(found: Found, entries: tuple[Entry, ...], lines: Iterable[int] = ()) -> None:
+    """Take over the entries of a log of ours; `lines` are where they are, if they are in a file."""
     names, projection = ShortNames(), Projection()
     found.entries = tuple(_told(entry, names) for entry in entries)
-    for entry in found.entries:
+    for entry, line in zip(found.entries, chain(lines, repeat(0)), strict=False):
+        found.line = line
         if isinstance(entry.record, HeaderRecord):
             found.kubernetes = entry.record.kubernetes.removeprefix("v")
         if isinstance(entry.record, ManifestRecord):
             _keep_object(found, entry.record)
         if (record := projection.feed(entry)) is not None:
-            found.records.append(record)
+            found.keep(record)
     if projection.origin is not None:
         found.base = to_nanoseconds(projection.origin)
 
@@ -81,7 +83,7 @@ def read_trace(found: Found, lines: Iterable[Line]) -> None:
             continue
         if "epoch" in record:
             found.base = parse_wall_time(str(record["epoch"])).nanoseconds - int(seconds * 1e9)
-        found.records.append(record)
+        found.keep(record)
 
 
 def _seconds(record: object) -> float:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, assert_never
 
+from kubelet_emu.lifecycle.verification.places import Places
 from kubelet_emu.lifecycle.verification.verdicts import Outcome
 from kubelet_emu.markup.junit import Case, Remark, as_suite, as_xml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kubelet_emu.lifecycle.log import LifecycleLog
     from kubelet_emu.lifecycle.raw_records import Interval
     from kubelet_emu.lifecycle.verification.report import Finding, Report
     from kubelet_emu.lifecycle.verification.verdicts import Rule, Verdict
@@ -97,15 +99,20 @@ def _line(verdict: Verdict) -> str:
     return f"{whose}{verdict.text}" + (f" ({verdict.rule})" if verdict.rule else "")
 
 
-def as_sarif(report: Report, files: Sequence[str], version: str) -> str:
-    """Return a SARIF 2.1.0 log: violations are errors, unknowns ask for a review."""
+def as_sarif(report: Report, log: LifecycleLog, version: str) -> str:
+    """Return a SARIF 2.1.0 log: violations are errors, unknowns ask for a review.
+
+    A result is where the moment that decided it is told; the other moments are related locations.
+    """
+    places = Places.of(log.places)
+    file = log.sources[0].file if log.sources else ""
     driver = {
         "name": "kubelet-emu",
         "version": version,
         "rules": [_reporting_descriptor(finding.rule) for finding in report.findings],
     }
     results = [
-        _result(index, finding, verdict, files)
+        _result(finding.rule, verdict, _locations(verdict, places, file)) | {"ruleIndex": index}
         for index, finding in enumerate(report.findings)
         for verdict in finding.verdicts
         if verdict.outcome in _LEVELS
@@ -123,18 +130,29 @@ def _reporting_descriptor(rule: Rule) -> dict[str, object]:
     }
 
 
-def _result(index: int, finding: Finding, verdict: Verdict, files: Sequence[str]) -> dict[str, object]:
+def _result(rule: Rule, verdict: Verdict, locations: list[dict[str, object]]) -> dict[str, object]:
     kind, level = _LEVELS[verdict.outcome]
     name = "/".join(part for part in (verdict.pod, verdict.subject) if part)
-    location = {
-        "physicalLocation": {"artifactLocation": {"uri": files[0] if files else ""}, "region": {"startLine": 1}},
-        "logicalLocations": [{"fullyQualifiedName": name}],
-    }
-    return {
-        "ruleId": finding.rule.code,
-        "ruleIndex": index,
+    first, *others = locations
+    body: dict[str, object] = {
+        "ruleId": rule.code,
         "kind": kind,
         "level": level,
         "message": {"text": _line(verdict)},
-        "locations": [location],
+        "locations": [{**first, "logicalLocations": [{"fullyQualifiedName": name}]}],
     }
+    return body | ({"relatedLocations": others} if others else {})
+
+
+def _locations(verdict: Verdict, places: Places, file: str) -> list[dict[str, object]]:
+    """Return where the moments of a verdict are told, its subject's first; the beginning of a file without any."""
+    moments = sorted(verdict.moments, key=lambda moment: not moment.label.startswith(verdict.subject))
+    found = [(moment.label, places.of_moment(verdict.pod, moment)) for moment in moments]
+    return [_location(each.file, each.line, label) for label, each in found if each is not None] or [_location(file, 1)]
+
+
+def _location(file: str, line: int, label: str = "") -> dict[str, object]:
+    location: dict[str, object] = {
+        "physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": line}}
+    }
+    return location | ({"message": {"text": label}} if label else {})

@@ -70,9 +70,7 @@ class LogReader:
         problems = self.problems
         is_torn = not self._is_complete and bool(problems) and problems[-1].line == self._last
         kept = problems[:-1] if is_torn else problems
-        return ReadLog(
-            entries=tuple(self.entries), lines=tuple(self.lines), problems=tuple(kept), is_torn=is_torn
-        )
+        return ReadLog(entries=tuple(self.entries), lines=tuple(self.lines), problems=tuple(kept), is_torn=is_torn)
 
     def _decode(self, text: bytes) -> Entry:
         data = json.loads(text)

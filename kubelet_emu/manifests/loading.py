@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.batch_v1 import CronJob, Job
     from kubelet_emu.api.v1 import ConfigMap, Pod, Secret
     from kubelet_emu.manifests.plain import PlainDocument
+    from kubelet_emu.manifests.problems import Severity
 
     APIObject = Pod | Job | CronJob | Deployment | ReplicaSet | StatefulSet | DaemonSet | ConfigMap | Secret
 
@@ -50,6 +51,20 @@ class Loaded:
     def is_whole(self) -> bool:
         """Tell whether every field of the document could be read."""
         return not self.faulty_paths
+
+    def problem(self, path: str, kind: str, text: str, *, hint: str = "", severity: Severity = "error") -> Problem:
+        """Return a problem with a field of this object, at its place."""
+        line, column = self.positions.find(path)
+        return Problem(
+            file=self.source.file,
+            line=line,
+            column=column,
+            path=path,
+            type=kind,
+            text=text,
+            hint=hint,
+            severity=severity,
+        )
 
 
 @frozen(kw_only=True)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
-
-from kubelet_emu.manifests.problems import Problem
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kubelet_emu.api.batch_v1 import Job
-    from kubelet_emu.api.v1 import Container, Pod, PodSpec
+    from kubelet_emu.api.v1 import Container, PodSpec
+    from kubelet_emu.manifests.problems import Problem
     from kubelet_emu.manifests.workloads import Expansion, Runnable
 
 CONFIG_MAP, SECRET = "ConfigMap", "Secret"
@@ -33,31 +31,21 @@ def missing_references(expansion: Expansion) -> tuple[Problem, ...]:
     for runnable in expansion.runnables:
         namespace = runnable.object.metadata.namespace or _DEFAULT
         missing: dict[tuple[str, str], Reference] = {}
-        for reference in _references(_spec(runnable)):
+        spec = runnable.pod_spec
+        for reference in () if spec is None else _references(spec):
             if (reference.kind, namespace, reference.name) not in known:
                 missing.setdefault((reference.kind, reference.name), reference)
         problems += [_problem(runnable, reference) for reference in missing.values()]
     return tuple(problems)
 
 
-def _spec(runnable: Runnable) -> PodSpec:
-    if runnable.object.kind == "Pod":
-        return cast("Pod", runnable.object).spec
-    return cast("Job", runnable.object).spec.template.spec
-
-
 def _problem(runnable: Runnable, reference: Reference) -> Problem:
-    path = f"{runnable.spec_path}.{reference.path}"
-    line, column = runnable.loaded.positions.find(path)
-    return Problem(
-        file=runnable.loaded.source.file,
-        line=line,
-        column=column,
-        path=path,
-        type="Missing",
-        text=f"{reference.kind} {reference.name!r} is in none of the manifests, so the pod waits for it",
-        severity="warning",
+    return runnable.loaded.problem(
+        f"{runnable.spec_path}.{reference.path}",
+        "Missing",
+        f"{reference.kind} {reference.name!r} is in none of the manifests, so the pod waits for it",
         hint="name its file, too, or make the reference optional: true",
+        severity="warning",
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from kubelet_emu.api.schema import fields_of
-from kubelet_emu.manifests.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.batch_v1 import Job
     from kubelet_emu.api.v1 import Pod, PodSpec
     from kubelet_emu.manifests.loading import Loaded
+    from kubelet_emu.manifests.problems import Problem
 
 _TEMPLATED = ("Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
 _SCHEDULING = """affinity tolerations topologySpreadConstraints schedulerName schedulingGates
@@ -46,16 +46,7 @@ def not_emulated(loaded: Loaded) -> tuple[Problem, ...]:
 
 
 def _note(loaded: Loaded, path: str, text: str) -> Problem:
-    line, column = loaded.positions.find(path)
-    return Problem(
-        file=loaded.source.file,
-        line=line,
-        column=column,
-        path=path,
-        type="Not emulated",
-        text=text,
-        severity="warning",
-    )
+    return loaded.problem(path, "Not emulated", text, severity="warning")
 
 
 def _scheduling(spec: PodSpec, loaded: Loaded, path: str) -> Iterator[tuple[str, str]]:

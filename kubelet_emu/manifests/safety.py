@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kubelet_emu.api.batch_v1 import Job
-    from kubelet_emu.api.v1 import Container, Pod, PodSpec
+    from kubelet_emu.api.v1 import Container, PodSpec
     from kubelet_emu.api.v1_volumes import Volume
+    from kubelet_emu.manifests.problems import Problem
     from kubelet_emu.manifests.workloads import Runnable
 
-from kubelet_emu.manifests.problems import Problem
 
 _ENGINE_SOCKETS = (
     "/var/run/docker.sock",
@@ -69,26 +68,16 @@ class _Refusal:
 
 def check_safety(runnable: Runnable, policy: SafetyPolicy) -> tuple[Problem, ...]:
     """Return what of a Pod or Job is refused, each with field, line and the option that would allow it."""
-    obj = runnable.object
-    if obj.kind not in ("Pod", "Job"):
+    spec = runnable.pod_spec
+    if spec is None:
         return ()
-    spec = cast("Job", obj).spec.template.spec if obj.kind == "Job" else cast("Pod", obj).spec
     refusals = (*_namespaces(spec, policy), *_privileged(spec, policy), *_host_paths(spec, policy))
     return tuple(_problem(runnable, each) for each in refusals)
 
 
 def _problem(runnable: Runnable, refusal: _Refusal) -> Problem:
     path = f"{runnable.spec_path}.{refusal.path}"
-    line, column = runnable.loaded.positions.find(path)
-    return Problem(
-        file=runnable.loaded.source.file,
-        line=line,
-        column=column,
-        path=path,
-        type="Not allowed",
-        text=refusal.text,
-        hint=f"{refusal.flag} allows it",
-    )
+    return runnable.loaded.problem(path, "Not allowed", refusal.text, hint=f"{refusal.flag} allows it")
 
 
 def _namespaces(spec: PodSpec, policy: SafetyPolicy) -> Iterator[_Refusal]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubelet_emu.manifests.problems import Problem
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kubelet_emu.manifests.loading import Loaded
+    from kubelet_emu.manifests.problems import Problem
     from kubelet_emu.manifests.workloads import Expansion
 
 PATH = "metadata.name"
@@ -31,13 +30,5 @@ def _problems(expansion: Expansion) -> Iterator[Problem]:
 
 
 def _problem(loaded: Loaded, before: Loaded, what: str) -> Problem:
-    line, column = loaded.positions.find(PATH)
-    return Problem(
-        file=loaded.source.file,
-        line=line,
-        column=column,
-        path=PATH,
-        type="Duplicate value",
-        text=f"{what} is also in {before.source.file}:{before.positions.find(PATH)[0]}",
-        hint="give it another name, or leave one of them out",
-    )
+    text = f"{what} is also in {before.source.file}:{before.positions.find(PATH)[0]}"
+    return loaded.problem(PATH, "Duplicate value", text, hint="give it another name, or leave one of them out")

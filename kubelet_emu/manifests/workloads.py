@@ -12,7 +12,6 @@ from attrs import evolve, frozen
 from kubelet_emu.api.codec import encode
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.manifests.changing import changed
-from kubelet_emu.manifests.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.v1 import ConfigMap, Container, Pod, PodSpec, PodTemplateSpec, Secret
     from kubelet_emu.api.v1_environment import EnvVar
     from kubelet_emu.manifests.loading import Loaded
+    from kubelet_emu.manifests.problems import Problem
 
 T = TypeVar("T")
 
@@ -41,6 +41,17 @@ class Runnable:
     object: Pod | Job | ConfigMap | Secret
     loaded: Loaded
     spec_path: str = "spec"
+
+    @property
+    def pod_spec(self) -> PodSpec | None:
+        """Return the spec of its pods; None for what is only stored."""
+        match self.object.kind:
+            case "Pod":
+                return cast("Pod", self.object).spec
+            case "Job":
+                return cast("Job", self.object).spec.template.spec
+            case _:
+                return None
 
 
 @frozen(kw_only=True)
@@ -100,11 +111,8 @@ def _replica_note(deployment: Deployment, loaded: Loaded) -> list[Problem]:
     return [_note(loaded, "spec.replicas", "Not emulated", text)]
 
 
-def _note(loaded: Loaded, path: str, type_: str, text: str) -> Problem:
-    line, column = loaded.positions.find(path)
-    return Problem(
-        file=loaded.source.file, line=line, column=column, path=path, type=type_, text=text, severity="warning"
-    )
+def _note(loaded: Loaded, path: str, kind: str, text: str) -> Problem:
+    return loaded.problem(path, kind, text, severity="warning")
 
 
 def as_created(obj: T, rng: Random) -> T:

@@ -142,14 +142,5 @@ def check_annotations(
 
 
 def _annotation_problem(loaded: Loaded, where: str, words: tuple[str, str, str]) -> Problem:
-    line, column = loaded.positions.find(where)
-    return Problem(
-        file=loaded.source.file,
-        line=line,
-        column=column,
-        path=where,
-        type=words[0],
-        text=words[1],
-        hint=words[2],
-        severity="warning",
-    )
+    kind, text, hint = words
+    return loaded.problem(where, kind, text, hint=hint, severity="warning")

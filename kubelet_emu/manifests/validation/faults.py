@@ -134,11 +134,6 @@ def _go_name(name: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def sorted_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the members of a set in the order that messages print them."""
-    return tuple(sorted(names))
-
-
 def each_of(amounts: Mapping[str, str]) -> Iterable[tuple[str, str]]:
     """Return the entries of a resource list, by name."""
     return sorted(amounts.items())

@@ -11,7 +11,6 @@ from attrs import evolve
 
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.manifests.defaults import set_defaults
-from kubelet_emu.manifests.problems import Problem
 from kubelet_emu.manifests.validation.configuration import validate_config_map, validate_secret
 from kubelet_emu.manifests.validation.create_warnings import pod_warnings
 from kubelet_emu.manifests.validation.dropping import drop_disabled_fields
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.batch_v1 import CronJob, Job
     from kubelet_emu.api.v1 import ConfigMap, Pod, PodTemplateSpec, Secret
     from kubelet_emu.manifests.loading import APIObject, Loaded
+    from kubelet_emu.manifests.problems import Problem, Severity
     from kubelet_emu.manifests.validation.context import Gates
 
 Subresource = Literal["", "resize", "ephemeralcontainers"]
@@ -193,14 +193,6 @@ def _admit(obj: APIObject) -> APIObject:
 
 
 def _problem(loaded: Loaded, fault: Fault) -> Problem:
-    line, column = loaded.positions.find(fault.at or fault.path)
-    return Problem(
-        file=loaded.source.file,
-        line=line,
-        column=column,
-        path=fault.path,
-        type=fault.type,
-        text=fault.detail,
-        severity="warning" if fault.type == "Warning" else "error",
-        hint=fault.hint,
-    )
+    severity: Severity = "warning" if fault.type == "Warning" else "error"
+    problem = loaded.problem(fault.at or fault.path, fault.type, fault.detail, hint=fault.hint, severity=severity)
+    return evolve(problem, path=fault.path)

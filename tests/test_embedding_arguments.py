@@ -11,6 +11,7 @@ from kubelet_emu.embedding.options import NodeOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from kubelet_emu.embedding.blocking import BlockingNode, BlockingPod
 
@@ -37,6 +38,8 @@ OF_A_POD: list[tuple[str, Callable[[Any], object], type[Exception], str]] = [
     ("half a second", lambda pod: pod.delete(grace_period_seconds=0.5), TypeError, "a whole number of seconds"),
     ("a boolean", lambda pod: pod.delete(grace_period_seconds=True), TypeError, "a whole number of seconds"),
     ("time of exec", lambda pod: pod.exec("main", "true", timeout="1"), TypeError, "timeout is a number"),
+    ("a word of exec", lambda pod: pod.exec("main", 3), TypeError, "command is a text, not 3"),
+    ("a signal", lambda pod: pod.kill("main", 9), TypeError, "signal is a text, not 9"),
     (
         "a container that isn't there",
         lambda pod: pod.wait_for("nosuch started"),
@@ -88,5 +91,13 @@ def test_what_a_node_is_given(node: BlockingNode) -> None:
         node.sleep(-1)
     with pytest.raises(TypeError, match="timeout is a number of seconds, not 'x'"):
         NodeOptions(timeout="x")  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"^seed is a whole number, not 'x'$"):
         NodeOptions(seed="x")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^kubernetes is a text, not 1\.36$"):
+        NodeOptions(kubernetes=1.36)  # type: ignore[arg-type]
+
+
+def test_a_folder_may_be_a_text(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(POD)
+    (pod,) = kubelet_emu.load("pod.yaml", folder=str(tmp_path))
+    assert pod.metadata.name == "p"

@@ -31,6 +31,12 @@ def check_grace(value: object) -> None:
     check_seconds("grace_period_seconds", value)
 
 
+def check_whole(name: str, value: object) -> None:
+    """Accept a whole number; TypeError."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} is a whole number, not {value!r}")
+
+
 def check_text(name: str, value: object) -> None:
     """Accept a text; TypeError."""
     if not isinstance(value, str):

@@ -96,11 +96,14 @@ class Pod:
         LookupError when the container doesn't run, CRIError when the command can't.
         """
         check_seconds("timeout", timeout)
+        for word in command:
+            check_text("command", word)
         result = await self.node.cluster.runtime.exec_sync(await self._running(container), command, timeout)
         return result.exit_code, (result.stdout + result.stderr).decode(errors="replace")
 
     async def kill(self, container: str, signal: str = "SIGKILL") -> None:
         """Send a signal to a running container from outside, as an out-of-memory killer would; LookupError."""
+        check_text("signal", signal)
         await self.node.cluster.runtime.kill_container(await self._running(container), signal)
 
     async def _running(self, container: str) -> ContainerID:

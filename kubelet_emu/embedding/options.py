@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from attrs import field, frozen, validators
 
 from kubelet_emu.config.features import gates_for
-from kubelet_emu.embedding.arguments import check_seconds
+from kubelet_emu.embedding.arguments import check_seconds, check_text, check_whole
 from kubelet_emu.manifests.safety import SafetyPolicy
 from kubelet_emu.simulation.values import Simulation
 
@@ -21,8 +21,13 @@ RuntimeName = Literal["simulated", "docker"]
 TimingName = Literal["fast", "kubelet"]
 
 
-def _is_version(_options: object, _attribute: object, value: str) -> None:
+def _is_version(_options: object, attribute: Attribute[str], value: str) -> None:
+    check_text(attribute.name, value)
     gates_for(value)
+
+
+def _is_whole(_options: object, attribute: Attribute[int], value: object) -> None:
+    check_whole(attribute.name, value)
 
 
 def _is_seconds(_options: object, attribute: Attribute[float | None], value: object) -> None:
@@ -40,8 +45,8 @@ class NodeOptions:
     runtime: RuntimeName = field(default="simulated", validator=validators.in_(get_args(RuntimeName)))
     timing: TimingName | None = field(default=None, validator=validators.optional(validators.in_(get_args(TimingName))))
     kubernetes: str = field(default="1.36", validator=_is_version)
-    seed: int = field(default=1, validator=validators.instance_of(int))
-    folder: Path = field(factory=Path, repr=False)
+    seed: int = field(default=1, validator=_is_whole)
+    folder: Path = field(factory=Path, converter=Path, repr=False)
     timeout: float | None = field(default=None, validator=_is_seconds)
     registry_mirrors: tuple[Mirror, ...] = field(default=(), repr=False)
     simulation: Simulation = field(factory=Simulation, repr=False)

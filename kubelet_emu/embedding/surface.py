@@ -31,7 +31,7 @@ class Options(TypedDict, total=False):
     timing: TimingName | None
     kubernetes: str
     seed: int
-    folder: Path
+    folder: str | Path
     timeout: float | None
     registry_mirrors: tuple[Mirror, ...]
     safety: SafetyPolicy

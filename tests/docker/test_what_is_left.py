@@ -7,17 +7,21 @@ import signal
 import subprocess
 import sys
 import uuid
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import images
 import pytest
 import trio
+from two_shells import default_signals
 
 import kubelet_emu
 from runtime.docker.naming import INSTANCE_LABEL
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from docker import APIClient
 
 pytestmark = pytest.mark.docker
@@ -89,19 +93,28 @@ def files(folder: Path) -> str:
     return name
 
 
-def launched(folder: Path, words: tuple[str, ...]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        words,
-        cwd=folder,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(Path(kubelet_emu.__file__).parents[1]),
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        },
-    )
+@contextmanager
+def launched(folder: Path, words: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
+    """Give a program that hears every signal, also where the tests' own process ignores some, as under nohup."""
+    with default_signals():
+        process = subprocess.Popen(
+            words,
+            cwd=folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(Path(kubelet_emu.__file__).parents[1]),
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            },
+        )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
 
 
 async def instance_of(engine: APIClient, process: subprocess.Popen[str], name: str) -> str:
@@ -139,10 +152,10 @@ async def test_nothing_is_left_after_a_signal(
 ) -> None:
     words, statuses = PROGRAMS[program]
     name = files(tmp_path)
-    process = launched(tmp_path, words)
-    instance = await instance_of(engine, process, name)
-    process.send_signal(number)
-    output, _ = process.communicate(timeout=LIMIT_SECONDS)
+    with launched(tmp_path, words) as process:
+        instance = await instance_of(engine, process, name)
+        process.send_signal(number)
+        output, _ = process.communicate(timeout=LIMIT_SECONDS)
     expected = statuses.get(number, process.returncode)
     assert process.returncode == (-number if expected == OWN else expected), output
     assert await left_at_last(engine, instance) == []
@@ -151,8 +164,8 @@ async def test_nothing_is_left_after_a_signal(
 @pytest.mark.parametrize("program", ["a program", "a Trio program", "pytest"])
 async def test_nothing_is_left_after_a_kill(engine: APIClient, tmp_path: Path, program: str) -> None:
     name = files(tmp_path)
-    process = launched(tmp_path, PROGRAMS[program][0])
-    instance = await instance_of(engine, process, name)
-    process.kill()
-    process.communicate(timeout=LIMIT_SECONDS)
+    with launched(tmp_path, PROGRAMS[program][0]) as process:
+        instance = await instance_of(engine, process, name)
+        process.kill()
+        process.communicate(timeout=LIMIT_SECONDS)
     assert await left_at_last(engine, instance) == []

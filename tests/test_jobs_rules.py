@@ -150,8 +150,15 @@ def names(pods: tuple[Pod, ...]) -> list[str]:
 def test_the_least_valuable_pods_are_removed_first() -> None:
     older = ready_since(a_pod("ready-long"), NOW - timedelta(seconds=60))
     restarted = ContainerStatus(name="main", restart_count=3)
+    with_proxy = PodSpec(node_name="node1", init_containers=(Container(name="proxy", restart_policy="Always"),))
     pods = (
         older,
+        evolve(
+            older,
+            metadata=evolve(older.metadata, name="restarted-sidecar"),
+            spec=with_proxy,
+            status=evolve(older.status, init_container_statuses=(evolve(restarted, name="proxy"),)),
+        ),
         evolve(older, metadata=evolve(older.metadata, name="young", creation_timestamp=NOW)),
         evolve(
             older,
@@ -164,13 +171,14 @@ def test_the_least_valuable_pods_are_removed_first() -> None:
         a_pod("pending", "Pending"),
         evolve(a_pod("unscheduled", "Pending"), spec=PodSpec()),
     )
-    assert names(active_pods_for_removal(a_job(), pods, 7)) == [
+    assert names(active_pods_for_removal(a_job(), pods, 8)) == [
         "unscheduled",
         "pending",
         "unready",
         "ready-unknown",
         "ready-short",
         "restarted",
+        "restarted-sidecar",
         "young",
     ]
 

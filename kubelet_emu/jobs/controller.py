@@ -22,10 +22,11 @@ from kubelet_emu.jobs.rules import words
 from kubelet_emu.jobs.rules.backoff import BackoffRecord
 from kubelet_emu.jobs.rules.finish import ttl_expires_at
 from kubelet_emu.jobs.rules.pods import is_tracked
-from kubelet_emu.jobs.rules.sync import refuses_status, sync_job
+from kubelet_emu.jobs.rules.sync import is_managed_elsewhere, refuses_status, sync_job
 from kubelet_emu.jobs.rules.template import make_pod
 from kubelet_emu.journal.records import JobRecord, ObjectRef
 from kubelet_emu.kubelet.timebase import Lane
+from kubelet_emu.manifests.validation.metadata import selector_matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,6 +133,7 @@ class JobController:
     def _sync(self, job: Job) -> None:
         """Plan and carry out one sync, and say when the next is due."""
         uid = job.metadata.uid or ""
+        self._disown_relabelled(job)
         pods = tuple(pod for pod in self.api.dependents(uid) if isinstance(pod, Pod))
         plan = sync_job(job, pods, self.timebase.now(), self._backoff.get(uid, BackoffRecord()))
         if plan is not None:
@@ -142,6 +144,19 @@ class JobController:
             return
         self._queue.forget(uid)
         self._expire(uid)
+
+    def _disown_relabelled(self, job: Job) -> None:
+        """Let pods go whose labels no longer match the Job's selector (PodControllerRefManager ReleasePod)."""
+        selector = job.spec.selector
+        if selector is None or is_managed_elsewhere(job):
+            return
+        for pod in self.api.dependents(job.metadata.uid or ""):
+            if isinstance(pod, Pod) and not selector_matches(selector, pod.metadata.labels):
+                self._release(pod)
+                kept = tuple(ref for ref in pod.metadata.owner_references if ref.uid != job.metadata.uid)
+                current = self.api.get_by_uid("Pod", pod.metadata.uid or "")
+                if current is not None:
+                    self.api.replace(evolve(current, metadata=evolve(current.metadata, owner_references=kept)))
 
     def _carry_out(self, job: Job, plan: SyncPlan) -> bool:
         """Do what a plan says, in its order; False when something failed and the sync has to be tried again."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.batch_v1 import Job
     from kubelet_emu.api.v1 import Pod
 
-_PHASE_ORDER = {"Pending": 0, "Unknown": 1, "Running": 2}
+PHASE_ORDER = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 def only_replace_failed_pods(job: Job) -> bool:
@@ -99,19 +99,21 @@ def _split_duplicated_indexes(pods: list[Pod], completions: int) -> tuple[list[P
 def _by_value(pods: Iterable[Pod]) -> list[Pod]:
     """Return pods with the least valuable first (controller.ActivePods.Less).
 
-    Unassigned, pending, not ready, ready for less time, restarted more often, younger.
+    Unassigned, pending, not ready, ready for less time, restarted more often (its containers, then its sidecars),
+    younger.
     """
 
-    def value(pod: Pod) -> tuple[bool, int, bool, float, int, float]:
+    def value(pod: Pod) -> tuple[bool, int, bool, float, int, int, float]:
         """Return what orders a pod."""
         created = pod.metadata.creation_timestamp
-        restarts = max((status.restart_count for status in pod.status.container_statuses), default=0)
+        regular, sidecars = max_restarts(pod)
         return (
             bool(pod.spec.node_name),
-            _PHASE_ORDER.get(pod.status.phase or "", 0),
+            PHASE_ORDER.get(pod.status.phase or "", 0),
             is_ready(pod),
             -_ready_since(pod),
-            -restarts,
+            -regular,
+            -sidecars,
             -created.timestamp() if created else 0.0,
         )
 
@@ -120,6 +122,15 @@ def _by_value(pods: Iterable[Pod]) -> list[Pod]:
     ordered.reverse()
     ordered.sort(key=value)
     return ordered
+
+
+def max_restarts(pod: Pod) -> tuple[int, int]:
+    """Return the most restarts of a regular container and of a sidecar (controller.maxContainerRestarts)."""
+    sidecars = {container.name for container in pod.spec.init_containers if container.restart_policy == "Always"}
+    statuses = pod.status.container_statuses
+    regular = max((status.restart_count for status in statuses), default=0)
+    theirs = (status.restart_count for status in pod.status.init_container_statuses if status.name in sidecars)
+    return regular, max(theirs, default=0)
 
 
 def _ready_since(pod: Pod) -> float:

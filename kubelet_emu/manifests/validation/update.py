@@ -15,7 +15,7 @@ from kubelet_emu.manifests.validation.faults import Fault, forbidden, invalid, r
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kubelet_emu.api.batch_v1 import Job, JobSpec
+    from kubelet_emu.api.batch_v1 import Job
     from kubelet_emu.api.v1 import Container, Pod, PodSpec, PodTemplateSpec
     from kubelet_emu.api.v1_scheduling import Toleration
 
@@ -176,7 +176,7 @@ def job_update_faults(new: Job, old: Job) -> Iterator[Fault]:
         yield invalid("spec.completions", wanted.completions, "field is immutable")
     fields = (
         ("selector", wanted.selector, given.selector),
-        ("template", _fixed_template(wanted, given), given.template),
+        ("template", _fixed_template(new, old), given.template),
         ("completionMode", wanted.completion_mode, given.completion_mode),
         ("podFailurePolicy", wanted.pod_failure_policy, given.pod_failure_policy),
         ("backoffLimitPerIndex", wanted.backoff_limit_per_index, given.backoff_limit_per_index),
@@ -188,20 +188,30 @@ def job_update_faults(new: Job, old: Job) -> Iterator[Fault]:
             yield invalid(f"spec.{name}", value, "field is immutable")
 
 
-def _fixed_template(new: JobSpec, old: JobSpec) -> PodTemplateSpec:
-    """Return the new template with the old values of what may change while a Job is suspended (KEP-2926)."""
-    if not old.suspend:
-        return new.template
+def _fixed_template(new: Job, old: Job) -> PodTemplateSpec:
+    """Return the new template with the old values of what may change while a Job is suspended and has no pods.
+
+    Scheduling directives (KEP-2926, KEP-5440) and resources of containers
+    (MutablePodResourcesForSuspendedJobs). Source: jobStrategy.ValidateUpdate.
+    """
+    wanted, given = new.spec.template, old.spec.template
+    if not old.spec.suspend or old.status.start_time is not None or old.status.active:
+        return wanted
     spec = evolve(
-        new.template.spec,
-        node_selector=old.template.spec.node_selector,
-        tolerations=old.template.spec.tolerations,
-        affinity=old.template.spec.affinity,
-        scheduling_gates=old.template.spec.scheduling_gates,
+        wanted.spec,
+        node_selector=given.spec.node_selector,
+        tolerations=given.spec.tolerations,
+        affinity=given.spec.affinity,
+        scheduling_gates=given.spec.scheduling_gates,
+        containers=_with_resources(wanted.spec.containers, given.spec.containers),
+        init_containers=_with_resources(wanted.spec.init_containers, given.spec.init_containers),
     )
-    metadata = evolve(
-        new.template.metadata,
-        labels=old.template.metadata.labels,
-        annotations=old.template.metadata.annotations,
-    )
-    return evolve(new.template, metadata=metadata, spec=spec)
+    metadata = evolve(wanted.metadata, labels=given.metadata.labels, annotations=given.metadata.annotations)
+    return evolve(wanted, metadata=metadata, spec=spec)
+
+
+def _with_resources(new: tuple[Container, ...], old: tuple[Container, ...]) -> tuple[Container, ...]:
+    """Return the new containers with the old resources; where their number differs they are another template."""
+    if len(new) != len(old):
+        return new
+    return tuple(evolve(one, resources=other.resources) for one, other in zip(new, old, strict=True))

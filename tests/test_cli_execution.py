@@ -221,7 +221,7 @@ def test_a_configuration_is_read_with_its_warnings(manifest: str, tmp_path: Path
 FAULTS = {
     "a typo": ("image:", "imag:", 2, "unknown field"),
     "what a server refuses": ("name: web", "name: Web", 2, "metadata.name: Invalid value"),
-    "a kind that isn't run": ("kind: Pod", "kind: ConfigMap", 2, "nothing to run: no Pod, Job or Deployment in"),
+    "a kind that isn't run": ("kind: Pod", "kind: ConfigMap", 2, "nothing to run: no Pod, Job or other workload in"),
     "a privileged container": (
         'image: "busybox:1"',
         'image: "busybox:1", securityContext: {privileged: true}',

@@ -17,7 +17,7 @@ from kubelet_emu.api.batch_v1 import (
     UncountedTerminatedPods,
 )
 from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1 import Container, Pod, PodSpec, PodTemplateSpec
+from kubelet_emu.api.v1 import Container, Pod, PodSpec, PodTemplateSpec, ResourceRequirements
 from kubelet_emu.api.v1_environment import EnvVar
 from kubelet_emu.api.v1_status import (
     ContainerState,
@@ -375,7 +375,17 @@ def test_a_plain_pod_is_named_and_labelled_by_its_job() -> None:
         True,
         True,
     )
-    assert pod.spec == a_job().spec.template.spec
+    assert [each.name for each in pod.spec.containers] == ["main", "own"]
+
+
+def test_a_pod_has_the_defaults_of_a_pod_that_a_template_has_not() -> None:
+    job = a_job()
+    limited = Container(name="main", resources=ResourceRequirements(limits={"cpu": "1"}))
+    template = evolve(job.spec.template, spec=evolve(job.spec.template.spec, containers=(limited,)))
+    pod = make_pod(evolve(job, spec=evolve(job.spec, template=template)), PodToCreate())
+    (container,) = pod.spec.containers
+    assert container.resources == ResourceRequirements(limits={"cpu": "1"}, requests={"cpu": "1"})
+    assert pod.spec.enable_service_links is True
 
 
 def test_an_indexed_pod_knows_its_index() -> None:

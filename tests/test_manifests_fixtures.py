@@ -144,11 +144,12 @@ def test_every_fault_is_told_at_its_line_and_nothing_else(folder: str) -> None:
 
 
 NOTES = {
-    "01-istio-native-sidecar": ["replicas is 2, one pod of Deployment/orders is run"],
-    "14-statefulset-all-volumes": ["StatefulSet/broker is not run"],
+    "14-statefulset-all-volumes": [
+        "volumeClaimTemplates: no claim is made, each pod has an empty folder for data that goes with it"
+    ],
     "16-list-kind": ["set by a server, dropped here: metadata.uid, metadata.resourceVersion, status"],
-    "17-cronjob-backup": ["CronJob/backup is not run"],
-    "25-kustomize-output": ["replicas is 0, one pod of Deployment/staging-portal is run"],
+    "17-cronjob-backup": ["CronJob/backup is not run: a schedule is not kept, run --now runs its Job once"],
+    "25-kustomize-output": ["replicas is 0: it makes no pods"],
     "42-gpu-and-scheduling": [
         (
             "the node has the labels that options give it: the pod waits without "
@@ -165,7 +166,7 @@ NOTES = {
         )
     ],
     "52-daemonset-log-agent": [
-        "DaemonSet/node-logs is not run",
+        "updateStrategy has no effect: a rolling update is not done",
         "scheduling fields are not used: tolerations, priorityClassName",
     ],
 }

@@ -1,4 +1,4 @@
-"""What runs of the loaded objects, and how their pods are named and owned."""
+"""What runs of the loaded objects, what is stored, and what is not done."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import random
 import uuid
 from typing import TYPE_CHECKING, cast
 
+import pytest
+
 from kubelet_emu import manifests
-from kubelet_emu.manifests.workloads import expand, generate_name, pod_of_job, random_uid, template_hash
+from kubelet_emu.manifests.workloads import expand, generate_name, pod_spec_of, random_uid
 
 if TYPE_CHECKING:
-    from kubelet_emu.api.apps_v1 import Deployment
-    from kubelet_emu.api.batch_v1 import Job
     from kubelet_emu.api.v1 import Pod
+    from kubelet_emu.manifests.workloads import Expansion, Workload
 
 OBJECTS = """\
 apiVersion: v1
@@ -33,7 +34,8 @@ metadata: {name: d, namespace: prod}
 spec:
   replicas: 3
   selector: {matchLabels: {a: b}}
-  template: {metadata: {labels: {a: b}, annotations: {x: z}}, spec: {containers: [{name: c, image: a}]}}
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: a}]}}
+status: {replicas: 3}
 ---
 apiVersion: v1
 kind: ConfigMap
@@ -43,9 +45,12 @@ apiVersion: v1
 kind: Secret
 metadata: {name: s}
 ---
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {generateName: ds-}
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly}
+spec:
+  schedule: "0 3 * * *"
+  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: dump, image: a}]}}}}
 """
 
 
@@ -53,21 +58,34 @@ def rng() -> random.Random:
     return random.Random(7)  # noqa: S311 - names alone
 
 
-def test_pods_jobs_and_one_pod_of_a_deployment_run() -> None:
-    expansion = expand(manifests.load_text(OBJECTS).objects, rng())
+def expanded(text: str = OBJECTS, *, now: bool = False) -> Expansion:
+    return expand(manifests.load_text(text).objects, rng(), cron_jobs_now=now)
 
-    assert [each.object.kind for each in expansion.runnables] == ["Pod", "Job", "Pod"]
-    assert [each.spec_path for each in expansion.runnables] == ["spec", "spec.template.spec", "spec.template.spec"]
-    assert [each.object.kind for each in expansion.stored] == ["ConfigMap", "Secret"]
-    assert [(each.line, each.type) for each in expansion.problems] == [
-        (3, "Ignored"),
-        (17, "Not emulated"),
-        (30, "Not run"),
+
+def test_workloads_run_configuration_is_stored_and_the_rest_is_named() -> None:
+    expansion = expanded()
+
+    assert [(each.object.kind, each.spec_path) for each in expansion.runnables] == [
+        ("Pod", "spec"),
+        ("Job", "spec.template.spec"),
+        ("Deployment", "spec.template.spec"),
     ]
+    assert [each.object.kind for each in expansion.stored] == ["ConfigMap", "Secret"]
+    assert [(each.line, each.type, each.text) for each in expansion.problems[1:]] == [
+        (31, "Not run", "CronJob/nightly is not run: a schedule is not kept, run --now runs its Job once"),
+    ]
+    assert (expansion.problems[0].line, expansion.problems[0].type) == (3, "Ignored")
+
+
+def test_a_cron_job_runs_when_it_is_told_to() -> None:
+    cron_job = expanded(now=True).runnables[-1]
+
+    assert (cron_job.object.kind, cron_job.spec_path) == ("CronJob", "spec.jobTemplate.spec.template.spec")
+    assert [each.name for each in pod_spec_of(cast("Workload", cron_job.object)).containers] == ["dump"]
 
 
 def test_a_pod_loses_what_a_server_had_filled_in() -> None:
-    pod = cast("Pod", expand(manifests.load_text(OBJECTS).objects, rng()).runnables[0].object)
+    pod = cast("Pod", expanded().runnables[0].object)
 
     assert pod.metadata.name is not None
     assert pod.metadata.name.startswith("web-")
@@ -76,76 +94,61 @@ def test_a_pod_loses_what_a_server_had_filled_in() -> None:
     assert (pod.spec.node_name, pod.status.phase) == (None, None)
 
 
-def test_a_deployments_pod_is_its_replica_sets() -> None:
-    loaded = manifests.load_text(OBJECTS).objects
-    pod = cast("Pod", expand(loaded, rng()).runnables[2].object)
-    digest = template_hash(cast("Deployment", loaded[2].object).spec.template)
-    (owner,) = pod.metadata.owner_references
-
-    assert pod.metadata.name is not None
-    assert pod.metadata.name.startswith(f"d-{digest}-")
-    assert pod.metadata.labels == {"a": "b", "pod-template-hash": digest}
-    assert pod.metadata.annotations == {"x": "z"}
-    assert (owner.kind, owner.name, owner.controller) == ("ReplicaSet", f"d-{digest}", True)
+def test_a_workload_loses_its_status() -> None:
+    assert expanded().runnables[2].object.status is None  # type: ignore[union-attr]
 
 
 def test_the_same_random_numbers_give_the_same_names() -> None:
-    loaded = manifests.load_text(OBJECTS).objects
-
-    assert expand(loaded, rng()) == expand(loaded, rng())
+    assert expanded() == expanded()
 
 
-def job(indexed: str = "") -> Job:
-    text = (
-        OBJECTS.split("---\n")[1]
-        .replace("name: j,", "name: j, uid: u,")
-        .replace("spec: {template", f"spec: {{{indexed}template")
-    )
-    return manifests.load_text(text).objects[0].object  # type: ignore[return-value]
+def workload(kind: str, spec: str, metadata: str = "name: w") -> str:
+    template = "template: {metadata: {labels: {a: b}}, spec: {restartPolicy: Never, containers: [{name: c, image: a}]}}"
+    version = "batch/v1" if kind == "Job" else "apps/v1"
+    return f"apiVersion: {version}\nkind: {kind}\nmetadata: {{{metadata}}}\nspec: {{{template}{spec}}}\n"
 
 
-def test_a_jobs_pod() -> None:
-    pod = pod_of_job(job(), rng())
-    (owner,) = pod.metadata.owner_references
-
-    assert pod.metadata.generate_name == "j-"
-    assert pod.metadata.namespace == "prod"
-    assert pod.metadata.labels == {
-        "a": "b",
-        "controller-uid": "u",
-        "job-name": "j",
-        "batch.kubernetes.io/controller-uid": "u",
-        "batch.kubernetes.io/job-name": "j",
-    }
-    assert pod.metadata.finalizers == ("batch.kubernetes.io/job-tracking",)
-    assert (owner.api_version, owner.kind, owner.name, owner.uid) == ("batch/v1", "Job", "j", "u")
-    assert pod.spec.restart_policy == "Never"
-
-
-def test_an_indexed_jobs_pod_knows_its_index() -> None:
-    pod = pod_of_job(job("completionMode: Indexed, completions: 3, "), rng(), index=2)
-    (variable,) = pod.spec.containers[0].env
-
-    assert pod.metadata.name is not None
-    assert pod.metadata.name.startswith("j-2-")
-    assert pod.spec.hostname == "j-2"
-    assert pod.metadata.labels["batch.kubernetes.io/job-completion-index"] == "2"
-    assert pod.metadata.annotations["batch.kubernetes.io/job-completion-index"] == "2"
-    assert variable.name == "JOB_COMPLETION_INDEX"
-    assert variable.value_from is not None
-    assert variable.value_from.field_ref is not None
-    assert variable.value_from.field_ref.field_path == "metadata.labels['batch.kubernetes.io/job-completion-index']"
+NOTES = [
+    ("a suspended Job", "Job", ", suspend: true", "the Job is suspended: it makes no pods and doesn't end until"),
+    ("a Job without parallelism", "Job", ", parallelism: 0", "parallelism is 0: the Job makes no pods and doesn't end"),
+    ("a Job of another controller", "Job", ", managedBy: example.com/q", "Job/w is not run: it is left to example.com"),
+    ("no replicas", "ReplicaSet", ", replicas: 0", "replicas is 0: it makes no pods"),
+    (
+        "a strategy",
+        "Deployment",
+        ", strategy: {type: Recreate}",
+        "strategy has no effect: a rolling update is not done",
+    ),
+    (
+        "an update strategy",
+        "StatefulSet",
+        ", updateStrategy: {type: OnDelete}",
+        "updateStrategy has no effect: a rolling update is not done",
+    ),
+    (
+        "claims",
+        "StatefulSet",
+        ", volumeClaimTemplates: [{metadata: {name: data}}, {metadata: {name: wal}}]",
+        "volumeClaimTemplates: no claim is made, each pod has an empty folder for data, wal that goes with it",
+    ),
+]
 
 
-def test_a_variable_of_that_name_is_left_alone() -> None:
-    given = job()
-    text = "containers: [{name: c, image: a, env: [{name: JOB_COMPLETION_INDEX, value: mine}]}]"
-    document = OBJECTS.split("---\n")[1].replace("containers: [{name: c, image: a}]", text)
-    given = cast("Job", manifests.load_text(document).objects[0].object)
+@pytest.mark.parametrize(("why", "kind", "spec", "text"), NOTES, ids=[row[0] for row in NOTES])
+def test_what_a_workload_asks_for_in_vain_is_said(why: str, kind: str, spec: str, text: str) -> None:
+    (problem,) = expanded(workload(kind, spec)).problems
+    assert problem.text.startswith(text)
+    assert problem.severity == "warning"
 
-    (variable,) = pod_of_job(given, rng(), index=0).spec.containers[0].env
 
-    assert variable.value == "mine"
+def test_a_strategy_that_a_server_filled_in_is_not_spoken_of() -> None:
+    text = workload("Deployment", ", strategy: {type: RollingUpdate}", "name: w, uid: u")
+    assert [each.type for each in expanded(text).problems] == ["Ignored"]
+
+
+def test_a_job_that_names_the_job_controller_runs() -> None:
+    expansion = expanded(workload("Job", ", managedBy: kubernetes.io/job-controller"))
+    assert (len(expansion.runnables), expansion.problems) == (1, ())
 
 
 def test_generated_names_stay_below_63_characters() -> None:

@@ -188,7 +188,7 @@ def test_containers_of_one_name_are_told_apart_by_their_workload(tmp_path: Path)
     )
     manifests = "---\n".join([ENDLESS, deployment, job(f"containers: [{{name: x, {APP}}}]")])
     document, _ = record(tmp_path, manifests, "", "5")
-    assert list(document["containers"]) == ["p/c", "d/c", "x"]  # type: ignore[call-overload]
+    assert list(document["containers"]) == ["p/c", "x", "d/c"]  # type: ignore[call-overload]
 
 
 def test_nothing_that_ran_is_nothing_to_tell() -> None:

@@ -46,18 +46,17 @@ class ClusterEmulator:
         await self.cluster.run(task_status=task_status)
 
     def create(self) -> None:
-        """Create what pods refer to, then the pods and Jobs."""
+        """Create what pods refer to, then the pods and workloads."""
         for obj in (*self.inputs.stored, *self.inputs.runnables):
-            self.cluster.api.create(obj)
+            self.cluster.create(obj)
 
     def delete_all(self, grace_period_seconds: int | None) -> None:
-        """Delete every pod, then the Jobs; in one step, so that no controller makes a new pod in between."""
+        """Delete every pod, then the workloads; in one step, so that no controller makes a new pod in between."""
         api = self.cluster.api
         for pod in api.list("Pod"):
             namespace, name = pod.metadata.namespace or "", pod.metadata.name or ""
             api.delete("Pod", namespace, name, grace_period_seconds=grace_period_seconds)
-        for job in api.list("Job"):
-            api.delete("Job", job.metadata.namespace or "", job.metadata.name or "")
+        self.cluster.delete_workloads()
 
     async def force(self) -> None:
         """Delete with grace 0, and kill in two seconds what is being stopped with more.

@@ -76,7 +76,7 @@ def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
     if inputs.has_errors or configuration is None:
         return None
     if not inputs.runnables:
-        raise InputError("nothing to run: no Pod, Job or Deployment in " + ", ".join(options.manifests))
+        raise InputError("nothing to run: no Pod, Job or other workload in " + ", ".join(options.manifests))
     _check_moment(options, inputs)
     root = options.root_dir or default_root(os.environ, os.getuid())
     return Plan(

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from random import Random
     from typing import TextIO
 
-    from kubelet_emu.api.batch_v1 import Job
-    from kubelet_emu.api.v1 import ConfigMap, Pod, Secret
+    from kubelet_emu.api.v1 import ConfigMap, Secret
     from kubelet_emu.cli.options import RunOptions
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests import Problem
+    from kubelet_emu.manifests.workloads import Workload
 
 
 @frozen(kw_only=True)
@@ -28,7 +28,7 @@ class Inputs:
     """What is stored and what is run, in the order of the manifests, each with its defaults; and what is wrong."""
 
     stored: tuple[ConfigMap | Secret, ...] = ()
-    runnables: tuple[Pod | Job, ...] = ()
+    runnables: tuple[Workload, ...] = ()
     problems: tuple[Problem, ...] = ()
     sources: Mapping[str, str] = field(factory=dict, repr=False)
     simulation: Simulation = field(factory=Simulation)
@@ -42,7 +42,8 @@ class Inputs:
 
 def read_inputs(options: RunOptions, gates: FeatureGates, rng: Random) -> Inputs:
     """Read, sort, default and check the manifests; never raises for what they contain."""
-    read = admit(load(options.manifests, strict=options.strict), gates, rng, options.safety)
+    loaded = load(options.manifests, strict=options.strict)
+    read = admit(loaded, gates, rng, options.safety, cron_jobs_now=options.now)
     simulation = read_simulation(options, read.sources, read.written) if options.is_simulated else Simulated()
     return Inputs(
         stored=read.stored,

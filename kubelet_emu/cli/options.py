@@ -146,6 +146,7 @@ class RunOptions:
     publish_address: str = "127.0.0.1"
     log_values: bool = False
     seed: int | None = None
+    now: bool = False
     kubernetes: str = "1.36"
 
     @property

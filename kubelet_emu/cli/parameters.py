@@ -167,6 +167,7 @@ PARAMETERS: tuple[click.Option, ...] = (
         metavar="HOST=HOST2[/PREFIX]",
         help="Pull images of HOST from HOST2 instead; repeatable.",
     ),
+    click.Option(["--now"], is_flag=True, help="Run the Job of each CronJob once, at once; schedules are not kept."),
     click.Option(["--keep"], is_flag=True, help="Remove nothing at the end."),
     click.Option(
         ["--root-dir"], type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Where state is kept."

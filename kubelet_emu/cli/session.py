@@ -180,9 +180,12 @@ class Session:
         return all(pod.is_deleted for pod in self.facts.pods.values()) and not self._running()
 
     def _is_finished(self) -> bool:
-        """Tell whether every pod has ended and every Job that somebody controls has its verdict."""
+        """Tell whether every pod has ended for good and every Job that somebody controls has its verdict."""
+        if self.facts.keeps_running:
+            return False
         jobs = [job for job in self.facts.jobs.values() if job.status is not None]
-        return bool(self.facts.pods or jobs) and self._have_ended() and all(job.is_finished for job in jobs)
+        has_begun = bool(self.facts.pods or jobs or self.facts.workloads)
+        return has_begun and self._have_ended() and all(job.is_finished for job in jobs)
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         while not condition():

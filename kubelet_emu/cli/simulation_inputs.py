@@ -11,11 +11,11 @@ from kubelet_emu.simulation.values import Simulation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kubelet_emu.api.batch_v1 import Job
+    from kubelet_emu.api.batch_v1 import CronJob, Job
     from kubelet_emu.api.v1 import Pod
     from kubelet_emu.cli.options import RunOptions
     from kubelet_emu.manifests import Problem
-    from kubelet_emu.manifests.workloads import Runnable
+    from kubelet_emu.manifests.workloads import Runnable, Workload
     from kubelet_emu.simulation.reading import SimulationFile
 
 
@@ -48,7 +48,7 @@ def _unused(files: Sequence[SimulationFile], runnables: Sequence[Runnable]) -> I
     from kubelet_emu.manifests.advice import nearest
     from kubelet_emu.simulation.matching import targets_of, unused_entries
 
-    targets = [target for runnable in runnables for target in targets_of(cast("Pod | Job", runnable.object))]
+    targets = [target for runnable in runnables for target in targets_of(cast("Workload", runnable.object))]
     names = {"containers": {target.container for target in targets}, "images": {target.image for target in targets}}
     for file in files:
         for section, key in unused_entries(file.value, targets):
@@ -62,8 +62,11 @@ def _annotation_problems(runnable: Runnable) -> Iterable[Problem]:
     from kubelet_emu.simulation.reading import check_annotations
 
     obj = runnable.loaded.object
-    is_pod = obj.kind == "Pod"
-    pod = cast("Pod", obj if is_pod else cast("Job", obj).spec.template)
+    if obj.kind == "Pod":
+        pod = cast("Pod", obj)
+    else:
+        job = cast("CronJob", obj).spec.job_template if obj.kind == "CronJob" else cast("Job", obj)
+        pod = cast("Pod", job.spec.template)
     names = [each.name for each in (*pod.spec.init_containers, *pod.spec.containers)]
-    path = "metadata" if is_pod else "spec.template.metadata"
+    path = runnable.spec_path.removesuffix("spec") + "metadata"
     return check_annotations(runnable.loaded, pod.metadata.annotations, path, names)

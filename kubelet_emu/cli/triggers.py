@@ -1,22 +1,24 @@
 """`--delete-when`: the moment after which a run deletes its pods.
 
-`ready` (every pod is Ready), `running` (every pod's phase is Running or beyond), a number of seconds from the start, or
-`NAME started|exited|ready`, where NAME is a container, POD/CONTAINER or JOB/CONTAINER; each may end in `+SECONDS`.
+`ready` (every workload has its pods, and each is Ready or has done its work), `running` (every pod's phase is Running
+or beyond), a number of seconds from the start, or `NAME started|exited|ready`, where NAME is a container, POD/CONTAINER
+or WORKLOAD/CONTAINER; each may end in `+SECONDS`.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from attrs import frozen
+
+from kubelet_emu.manifests.workloads import pod_spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kubelet_emu.api.batch_v1 import Job
-    from kubelet_emu.api.v1 import Pod
     from kubelet_emu.journal.facts import ContainerFacts, Facts
+    from kubelet_emu.manifests.workloads import Workload
 
 _PLUS = re.compile(r"\s*\+\s*(\d+(?:\.\d+)?)s?\s*$")
 _SECONDS = re.compile(r"\d+(?:\.\d+)?s?")
@@ -56,18 +58,16 @@ class Trigger:
             return any(_has_happened(container, self.what) for container in self._containers(facts))
         pods = facts.pods.values()
         if self.what == "ready":
-            return bool(pods) and all(pod.is_ready for pod in pods)
+            return facts.is_ready
         return bool(pods) and all(pod.phase != "Pending" for pod in pods)
 
     def _containers(self, facts: Facts) -> Iterator[ContainerFacts]:
         owner_name, _, name = self.name.rpartition("/")
         for pod in facts.pods.values():
-            job = facts.jobs.get(pod.owner)
-            names = {"", pod.ref.name, *([job.ref.name] if job else ())}
-            if owner_name in names and name in pod.containers:
+            if owner_name in {"", pod.ref.name, *facts.owners_of(pod)} and name in pod.containers:
                 yield pod.containers[name]
 
-    def check(self, runnables: Iterable[Pod | Job]) -> None:
+    def check(self, runnables: Iterable[Workload]) -> None:
         """Raise ValueError, with the names that there are, when no pod will have the container that is named."""
         known = [(each.metadata.name or "", _container_names(each)) for each in runnables]
         owner_name, _, name = self.name.rpartition("/")
@@ -78,9 +78,9 @@ class Trigger:
         raise ValueError(f"no pod has a container {self.name!r}; there are {', '.join(there)}")
 
 
-def _container_names(runnable: Pod | Job) -> tuple[str, ...]:
+def _container_names(runnable: Workload) -> tuple[str, ...]:
     """Return the names of a pod's containers in the order of their starts."""
-    spec = cast("Job", runnable).spec.template.spec if runnable.kind == "Job" else cast("Pod", runnable).spec
+    spec = pod_spec_of(runnable)
     return tuple(container.name for container in (*spec.init_containers, *spec.containers))
 
 

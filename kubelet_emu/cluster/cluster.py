@@ -1,6 +1,6 @@
 """A node and its control plane in one object.
 
-Owns the API server and the nursery in which the scheduler, the Job controller, the log readers and the kubelet live.
+Owns the API server and the nursery in which the scheduler, the controllers, the log readers and the kubelet live.
 The kubelet can be stopped and started again while the rest goes on: containers live on, as on a real node. The runtime
 is given and stays open when the cluster is left.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import trio
 from attrs import define, evolve, field
@@ -24,6 +24,7 @@ from kubelet_emu.kubelet.run_journal import RunJournal
 from kubelet_emu.kubelet.scheduler import Scheduler
 from kubelet_emu.kubelet.static_pods import StaticPodFolder
 from kubelet_emu.rules.observed import ObservedPod
+from kubelet_emu.workloads.controller import WorkloadController
 from runtime.api import ContainerState
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
+    from kubelet_emu.api.batch_v1 import CronJob
     from kubelet_emu.apiserver.objects import APIObject
     from kubelet_emu.journal.records import Record
     from kubelet_emu.kubelet.node import Node
@@ -38,13 +40,15 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.timebase import Timebase
     from runtime.api import Runtime
 
+T = TypeVar("T", bound="APIObject")
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 SUFFIX_LENGTH = 5
+WORKLOAD_KINDS = ("CronJob", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 
 
 @define(eq=False, kw_only=True)
 class Cluster:
-    """API server, scheduler, Job controller and kubelet over one runtime."""
+    """API server, scheduler, controllers and kubelet over one runtime."""
 
     runtime: Runtime
     timebase: Timebase
@@ -55,6 +59,7 @@ class Cluster:
     log: FilteringBoundLogger
     source_of: Callable[[APIObject], str] = lambda _: ""
     api: APIServer = field(init=False)
+    recorder: Recorder = field(init=False)
     _runs: RunJournal = field(init=False)
     logs: LogFollower = field(init=False)
     static_folder: StaticPodFolder = field(factory=StaticPodFolder, init=False)
@@ -68,6 +73,7 @@ class Cluster:
     def __attrs_post_init__(self) -> None:
         """Make the API server, with identities that depend on the seed alone."""
         self._runs = RunJournal(self.emit)
+        self.recorder = Recorder(emit=self.emit, timebase=self.timebase)
         suffixes = random.Random(f"{self.seed}/suffix")  # noqa: S311
         self.api = APIServer(
             now=self.timebase.now,
@@ -98,7 +104,7 @@ class Cluster:
             if self.timebase.is_virtual:
                 nursery.start_soon(self.timebase.referee)
             self.api.subscribe(APIJournal(self.emit, self.source_of))
-            recorder = Recorder(emit=self.emit, timebase=self.timebase)
+            recorder = self.recorder
             scheduler = Scheduler(api=self.api, node=lambda: self.node, recorder=recorder, now=self.timebase.now)
             self.api.subscribe(scheduler)
             jobs = JobController(
@@ -109,8 +115,28 @@ class Cluster:
                 batch_seconds=self.settings.timing.controller_batch_seconds,
             )
             await nursery.start(jobs.run)
+            workloads = WorkloadController(
+                api=self.api, timebase=self.timebase, events=recorder, emit=self.emit, node=lambda: self.node
+            )
+            await nursery.start(workloads.run)
             await self.start_kubelet()
             task_status.started()
+
+    def create(self, obj: T) -> T:
+        """Create an object as it was admitted; a CronJob with its Job for now. APIError."""
+        created = self.api.create(obj)
+        if obj.kind == "CronJob":
+            from kubelet_emu.workloads.cron_jobs import start_now  # noqa: PLC0415 - few have one
+
+            start_now(self.api, self.recorder, cast("CronJob", created), self.timebase.now(), self.settings.features)
+        return created
+
+    def delete_workloads(self) -> None:
+        """Delete everything that makes pods; the garbage collector deletes what they made."""
+        for kind in WORKLOAD_KINDS:
+            for obj in self.api.list(kind):
+                if self.api.get_by_uid(kind, obj.metadata.uid or "") is not None:
+                    self.api.delete(kind, obj.metadata.namespace or "", obj.metadata.name or "")
 
     async def start_kubelet(self) -> None:
         """Start a kubelet that knows only what the API server and the runtime have."""

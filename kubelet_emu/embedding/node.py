@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from contextlib import asynccontextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 import structlog
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
+    from kubelet_emu.apiserver.objects import APIObject
     from kubelet_emu.embedding.options import NodeOptions
     from kubelet_emu.embedding.pod_log import Answer
     from kubelet_emu.embedding.worlds import World
@@ -116,26 +118,43 @@ class Node:
     async def apply(self, manifest: str | Path) -> tuple[Pod | Job, ...]:
         """Create what a file, a folder or a text of manifests says, and return handles on its pods and Jobs.
 
-        ManifestError, which names every fault; nothing is created then.
+        Of another workload, such as a Deployment, the pods that it makes at once. ManifestError, which names every
+        fault; nothing is created then.
         """
+        return tuple(chain.from_iterable(await self._create(manifest)))
+
+    async def _create(self, manifest: str | Path) -> tuple[tuple[Pod | Job, ...], ...]:
+        """Create what manifests say, and return handles for each of their workloads."""
         check_manifest(manifest)
         read = read_manifests(manifest, self.options, self.cluster.settings.features, self._rng)
-        created = [self.cluster.api.create(obj) for obj in (*read.stored, *read.runnables)]
-        made = created[len(read.stored) :]
+        created = [self.cluster.create(obj) for obj in (*read.stored, *read.runnables)]
         await trio.lowlevel.checkpoint()
-        return tuple(
-            self._pod(ObjectRef.of(obj.metadata))
-            if obj.kind == "Pod"
-            else self.job(obj.metadata.name or "", obj.metadata.namespace or "default")
-            for obj in made
-        )
+        return tuple([await self._handles(obj) for obj in created[len(read.stored) :]])
+
+    async def _handles(self, obj: APIObject) -> tuple[Pod | Job, ...]:
+        """Return the handles of what was created."""
+        if obj.kind == "Job":
+            return (self.job(obj.metadata.name or "", obj.metadata.namespace or "default"),)
+        if obj.kind == "Pod":
+            return (self._pod(ObjectRef.of(obj.metadata)),)
+        uid, wanted = obj.metadata.uid or "", getattr(obj.spec, "replicas", 1)  # type: ignore[attr-defined]
+        with trio.move_on_after(self.options.timeout_seconds):
+            while wanted and not self._made_by(uid):
+                await self.recording.more.wait()
+        return self._made_by(uid)
+
+    def _made_by(self, uid: str) -> tuple[Pod, ...]:
+        """Return the pods of a workload, and those of a ReplicaSet that it has."""
+        owned = self.cluster.api.dependents(uid)
+        below = (pod for each in owned if each.kind != "Pod" for pod in self._made_by(each.metadata.uid or ""))
+        return (*(self._pod(ObjectRef.of(each.metadata)) for each in owned if each.kind == "Pod"), *below)
 
     async def run(self, manifest: str | Path) -> Pod:
-        """Create what a manifest says and return its one pod; of a Job the first pod that it makes.
+        """Create what a manifest says and return its one pod; of a workload the first pod that it makes.
 
-        ManifestError also when there isn't exactly one Pod or Job in it: `apply` takes more.
+        ManifestError also when there isn't exactly one Pod or workload in it: `apply` takes more.
         """
-        made = await self.apply(manifest)
+        made = tuple(each[0] for each in await self._create(manifest) if each)
         if len(made) != 1:
             names = ", ".join(f"{type(each).__name__} {each.namespace}/{each.name}" for each in made) or "none"
             raise ManifestError(
@@ -303,9 +322,8 @@ async def _cancel_after(event: trio.Event, scope: trio.CancelScope) -> None:
 
 
 def _delete_all(cluster: Cluster) -> None:
-    """Delete every Job, and every pod with the least grace, finalizers or not."""
-    for job in cluster.api.list("Job"):
-        cluster.api.delete("Job", job.metadata.namespace or "", job.metadata.name or "")
+    """Delete every workload, and every pod with the least grace, finalizers or not."""
+    cluster.delete_workloads()
     for pod in cluster.api.list("Pod"):
         cluster.api.delete("Pod", pod.metadata.namespace or "", pod.metadata.name or "", grace_period_seconds=1)
         if pod.metadata.finalizers:

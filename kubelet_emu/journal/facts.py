@@ -7,6 +7,7 @@ result. Nothing here looks at a clock or a runtime, so a log read from a file gi
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from kubelet_emu.journal.records import ObjectRef
 
 DEFAULT_GRACE_SECONDS = 30
+_KEEPING = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"})
 
 
 class ContainerKind(enum.Enum):
@@ -158,11 +160,21 @@ class JobFacts:
 
 
 @define
+class WorkloadFacts:
+    """A workload that keeps its pods running: how many it wants, and which workload owns it."""
+
+    ref: ObjectRef
+    replicas: int = 1
+    owner: str = ""
+
+
+@define
 class Facts:
-    """Everything known of a run so far, pods and Jobs by uid in the order of their creation."""
+    """Everything known of a run so far, pods, Jobs and other workloads by uid in the order of their creation."""
 
     pods: dict[str, PodFacts] = field(factory=dict)
     jobs: dict[str, JobFacts] = field(factory=dict)
+    workloads: dict[str, WorkloadFacts] = field(factory=dict)
     warnings: list[EventRecord] = field(factory=list)
     _open_pods: set[str] = field(factory=set, init=False)
     _names: ShortNames = field(factory=ShortNames, init=False)
@@ -171,6 +183,31 @@ class Facts:
     def all_pods_ended(self) -> bool:
         """Tell whether nothing more will happen to any pod; asked for after each record, so it is no search."""
         return not self._open_pods
+
+    @property
+    def keeps_running(self) -> bool:
+        """Tell whether a workload would replace a pod that ends."""
+        return any(workload.replicas > 0 for workload in self.workloads.values())
+
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether every workload has its pods, and every pod is Ready or has done its work."""
+        made = Counter(pod.owner for pod in self.pods.values() if not pod.is_terminal)
+        made.update(workload.owner for workload in self.workloads.values() if workload.owner)
+        has_all = all(
+            made[uid] >= (1 if workload.ref.kind == "Deployment" else workload.replicas)
+            for uid, workload in self.workloads.items()
+        )
+        there = [pod for pod in self.pods.values() if not pod.is_deleted]
+        return has_all and bool(there) and all(pod.is_ready or pod.phase == "Succeeded" for pod in there)
+
+    def owners_of(self, pod: PodFacts) -> tuple[str, ...]:
+        """Return the names of the workloads that made a pod, such as its ReplicaSet and its Deployment."""
+        names, uid = [], pod.owner
+        while (owner := self.jobs.get(uid) or self.workloads.get(uid)) is not None:
+            names.append(owner.ref.name)
+            uid = owner.owner if isinstance(owner, WorkloadFacts) else ""
+        return tuple(names)
 
     def feed(self, entry: Entry) -> None:
         """Take one entry."""
@@ -218,6 +255,13 @@ class Facts:
             self.jobs.setdefault(record.ref.uid, JobFacts(ref=record.ref))
         if record.ref.kind == "Pod":
             _read_manifest(self._pod(record.ref, at), record.manifest)
+        if record.ref.kind in _KEEPING:
+            replicas = _mapping(record.manifest.get("spec")).get("replicas", 1)
+            self.workloads[record.ref.uid] = WorkloadFacts(
+                ref=record.ref,
+                replicas=replicas if isinstance(replicas, int) else 1,
+                owner=_controller(record.manifest),
+            )
 
     def _see_job(self, record: JobRecord) -> None:
         job = self.jobs.setdefault(record.ref.uid, JobFacts(ref=record.ref))
@@ -231,6 +275,7 @@ class Facts:
             self._close(pod)
         elif ref.uid in self.jobs:
             self.jobs[ref.uid].is_deleted = True
+        self.workloads.pop(ref.uid, None)
 
 
 def facts_of(entries: Iterable[Entry]) -> Facts:
@@ -308,11 +353,10 @@ def _see_container(container: ContainerFacts, status: ContainerStatus) -> None:
 
 
 def _read_manifest(pod: PodFacts, manifest: Mapping[str, object]) -> None:
-    spec, metadata = _mapping(manifest.get("spec")), _mapping(manifest.get("metadata"))
+    spec = _mapping(manifest.get("spec"))
     grace = spec.get("terminationGracePeriodSeconds")
     pod.grace_seconds = grace if isinstance(grace, int) else DEFAULT_GRACE_SECONDS
-    owners = [_mapping(owner) for owner in _list(metadata.get("ownerReferences"))]
-    pod.owner = next((str(owner.get("uid", "")) for owner in owners if owner.get("controller")), "")
+    pod.owner = _controller(manifest)
     for item in _list(spec.get("initContainers")):
         is_sidecar = _mapping(item).get("restartPolicy") == "Always"
         _read_container(pod, _mapping(item), ContainerKind.SIDECAR if is_sidecar else ContainerKind.INIT)
@@ -320,6 +364,12 @@ def _read_manifest(pod: PodFacts, manifest: Mapping[str, object]) -> None:
         _read_container(pod, _mapping(item), ContainerKind.MAIN)
     for item in _list(spec.get("ephemeralContainers")):
         _read_container(pod, _mapping(item), ContainerKind.EPHEMERAL)
+
+
+def _controller(manifest: Mapping[str, object]) -> str:
+    """Return the uid of what controls an object, empty for one by itself."""
+    owners = [_mapping(owner) for owner in _list(_mapping(manifest.get("metadata")).get("ownerReferences"))]
+    return next((str(owner.get("uid", "")) for owner in owners if owner.get("controller")), "")
 
 
 def _read_container(pod: PodFacts, item: Mapping[str, object], kind: ContainerKind) -> None:

@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from random import Random
 
-    from kubelet_emu.api.batch_v1 import Job
-    from kubelet_emu.api.v1 import ConfigMap, Pod, Secret
+    from kubelet_emu.api.v1 import ConfigMap, Secret
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests.loading import Loaded, LoadResult
     from kubelet_emu.manifests.problems import Problem
-    from kubelet_emu.manifests.workloads import Expansion, Runnable
+    from kubelet_emu.manifests.workloads import Expansion, Runnable, Workload
 
 
 @frozen(kw_only=True)
@@ -36,7 +35,7 @@ class Admitted:
     """
 
     stored: tuple[ConfigMap | Secret, ...] = ()
-    runnables: tuple[Pod | Job, ...] = ()
+    runnables: tuple[Workload, ...] = ()
     written: tuple[Runnable, ...] = ()
     problems: tuple[Problem, ...] = ()
     missing: tuple[Problem, ...] = ()
@@ -44,14 +43,16 @@ class Admitted:
     sources: Mapping[str, str] = field(factory=dict, repr=False)
 
 
-def admit(result: LoadResult, gates: FeatureGates, rng: Random, policy: SafetyPolicy) -> Admitted:
+def admit(
+    result: LoadResult, gates: FeatureGates, rng: Random, policy: SafetyPolicy, *, cron_jobs_now: bool = False
+) -> Admitted:
     """Sort, default and check manifests; never raises for what they contain. `rng` makes names and uids."""
-    expansion = expand([loaded for loaded in result.objects if loaded.is_whole], rng)
+    expansion = expand([loaded for loaded in result.objects if loaded.is_whole], rng, cron_jobs_now=cron_jobs_now)
     refusals = [p for r in expansion.runnables for p in check_safety(r, _policy_for(r.loaded, policy))]
     runnables = [prepare(r.object, gates, job_uid=random_uid(rng)) for r in expansion.runnables]
     return Admitted(
         stored=tuple(cast("ConfigMap | Secret", prepare(s.object, gates)) for s in expansion.stored),
-        runnables=cast("tuple[Pod | Job, ...]", tuple(runnables)),
+        runnables=cast("tuple[Workload, ...]", tuple(runnables)),
         written=tuple(expansion.runnables),
         problems=_problems(result, expansion, gates),
         missing=tuple(missing_references(expansion)),

@@ -1,29 +1,30 @@
-"""What of the loaded objects runs: Pods and Jobs as they are, one pod of a Deployment; the objects that pods refer to.
+"""What of the loaded objects runs, what pods may refer to, and what of both is not done.
 
 Generated values (names, uids) come from the caller's random numbers, so that a run can be repeated.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from attrs import evolve, frozen
 
-from kubelet_emu.api.codec import encode
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.manifests.changing import changed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from random import Random
 
-    from kubelet_emu.api.apps_v1 import Deployment
-    from kubelet_emu.api.batch_v1 import Job
-    from kubelet_emu.api.meta import ObjectMeta, OwnerReference
-    from kubelet_emu.api.v1 import ConfigMap, Container, Pod, PodSpec, PodTemplateSpec, Secret
-    from kubelet_emu.api.v1_environment import EnvVar
+    from kubelet_emu.api.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
+    from kubelet_emu.api.batch_v1 import CronJob, Job, JobSpec
+    from kubelet_emu.api.meta import ObjectMeta
+    from kubelet_emu.api.v1 import ConfigMap, Pod, PodSpec, Secret
     from kubelet_emu.manifests.loading import Loaded
     from kubelet_emu.manifests.problems import Problem
+
+    Workload: TypeAlias = Pod | Job | CronJob | Deployment | ReplicaSet | StatefulSet | DaemonSet
+    """An object that has pods, or is one."""
 
 T = TypeVar("T")
 
@@ -31,27 +32,26 @@ _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 _LONGEST_BASE = 58
 _JOB_PREFIX = "batch.kubernetes.io/"
-JOB_TRACKING_FINALIZER = "batch.kubernetes.io/job-tracking"
+_CONTROLLED = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
+_SPEC_PATHS = {"Pod": "spec", "CronJob": "spec.jobTemplate.spec.template.spec"}
+_JOB_CONTROLLER = "kubernetes.io/job-controller"
+_TEMPLATE_SPEC = "spec.template.spec"
 
 
 @frozen(kw_only=True)
 class Runnable:
     """An object that runs or is stored, where it was written, and where its pod spec stands in that manifest."""
 
-    object: Pod | Job | ConfigMap | Secret
+    object: Workload | ConfigMap | Secret
     loaded: Loaded
     spec_path: str = "spec"
 
     @property
     def pod_spec(self) -> PodSpec | None:
         """Return the spec of its pods; None for what is only stored."""
-        match self.object.kind:
-            case "Pod":
-                return cast("Pod", self.object).spec
-            case "Job":
-                return cast("Job", self.object).spec.template.spec
-            case _:
-                return None
+        if self.object.kind in ("ConfigMap", "Secret"):
+            return None
+        return pod_spec_of(cast("Workload", self.object))
 
 
 @frozen(kw_only=True)
@@ -63,29 +63,42 @@ class Expansion:
     problems: tuple[Problem, ...] = ()
 
 
-def expand(loaded: Iterable[Loaded], rng: Random) -> Expansion:
-    """Sort loaded objects into those that run, those that are stored, and warnings for those that do neither."""
+def expand(loaded: Iterable[Loaded], rng: Random, *, cron_jobs_now: bool = False) -> Expansion:
+    """Sort loaded objects into those that run, those that are stored, and warnings for those that do neither.
+
+    `cron_jobs_now`: a CronJob's Job runs once; its schedule is not kept.
+    """
     runnables: list[Runnable] = []
     stored: list[Runnable] = []
     problems: list[Problem] = []
     for each in loaded:
         obj = each.object
-        problems += _dropped_note(each)
-        match obj.kind:
-            case "Pod":
-                runnables.append(Runnable(object=as_created(obj, rng), loaded=each))  # type: ignore[arg-type]
-            case "Job":
-                job = as_created(obj, rng)
-                runnables.append(Runnable(object=job, loaded=each, spec_path="spec.template.spec"))  # type: ignore[arg-type]
-            case "Deployment":
-                pod = pod_of_deployment(obj, rng)  # type: ignore[arg-type]
-                runnables.append(Runnable(object=pod, loaded=each, spec_path="spec.template.spec"))
-                problems += _replica_note(obj, each)  # type: ignore[arg-type]
-            case "ConfigMap" | "Secret":
-                stored.append(Runnable(object=as_created(obj, rng), loaded=each))  # type: ignore[arg-type]
-            case _:
-                problems.append(_not_run(each))
+        problems += [*_dropped_note(each), *_not_done(each)]
+        if _is_run(obj, cron_jobs_now=cron_jobs_now):
+            path = _SPEC_PATHS.get(obj.kind, _TEMPLATE_SPEC)
+            runnables.append(Runnable(object=as_created(obj, rng), loaded=each, spec_path=path))
+        elif obj.kind in ("ConfigMap", "Secret"):
+            stored.append(Runnable(object=as_created(obj, rng), loaded=each))
+        else:
+            problems.append(_not_run(each))
     return Expansion(runnables=tuple(runnables), stored=tuple(stored), problems=tuple(problems))
+
+
+def _is_run(obj: object, *, cron_jobs_now: bool) -> bool:
+    """Tell whether somebody here makes pods of an object."""
+    kind = getattr(obj, "kind", "")
+    if kind == "Job":
+        return cast("Job", obj).spec.managed_by in (None, _JOB_CONTROLLER)
+    return kind in ("Pod", *_CONTROLLED) or (kind == "CronJob" and cron_jobs_now)
+
+
+def pod_spec_of(obj: Workload) -> PodSpec:
+    """Return the spec of a pod, or of the pods that a workload makes."""
+    if obj.kind == "Pod":
+        return cast("Pod", obj).spec
+    if obj.kind == "CronJob":
+        return cast("CronJob", obj).spec.job_template.spec.template.spec
+    return cast("Job", obj).spec.template.spec
 
 
 def _dropped_note(loaded: Loaded) -> list[Problem]:
@@ -100,15 +113,46 @@ def _dropped_note(loaded: Loaded) -> list[Problem]:
 
 def _not_run(loaded: Loaded) -> Problem:
     name = loaded.object.metadata.name or loaded.object.metadata.generate_name or ""
-    return _note(loaded, "kind", "Not run", f"{loaded.object.kind}/{name} is not run")
+    text = f"{loaded.object.kind}/{name} is not run"
+    if loaded.object.kind == "CronJob":
+        text += ": a schedule is not kept, run --now runs its Job once"
+    if loaded.object.kind == "Job":
+        text += f": it is left to {cast('Job', loaded.object).spec.managed_by} (managedBy)"
+    return _note(loaded, "kind", "Not run", text)
 
 
-def _replica_note(deployment: Deployment, loaded: Loaded) -> list[Problem]:
-    replicas = deployment.spec.replicas
-    if replicas in (None, 1):
-        return []
-    text = f"replicas is {replicas}, one pod of Deployment/{deployment.metadata.name} is run"
-    return [_note(loaded, "spec.replicas", "Not emulated", text)]
+def _not_done(loaded: Loaded) -> list[Problem]:
+    """Say what a workload asks of its controller that isn't done here."""
+    obj, problems = loaded.object, []
+    is_from_server = loaded.positions.has("metadata.uid")  # a server fills in strategies: nobody asked for them
+    for path in ("spec.strategy", "spec.updateStrategy"):
+        if obj.kind in _CONTROLLED and loaded.positions.has(path) and not is_from_server:
+            text = f"{path.removeprefix('spec.')} has no effect: a rolling update is not done"
+            problems.append(_note(loaded, path, "Not emulated", text))
+    problems += [_note(loaded, path, "No pods", text) for path, text in _makes_no_pods(obj)]
+    claims = claim_names(cast("StatefulSet", obj)) if obj.kind == "StatefulSet" else ()
+    if claims:
+        names = ", ".join(claims)
+        text = f"volumeClaimTemplates: no claim is made, each pod has an empty folder for {names} that goes with it"
+        problems.append(_note(loaded, "spec.volumeClaimTemplates", "Not emulated", text))
+    return problems
+
+
+def _makes_no_pods(obj: object) -> Iterator[tuple[str, str]]:
+    """Yield why a workload makes no pods as it is written: nobody edits it during a run."""
+    kind, spec = getattr(obj, "kind", ""), getattr(obj, "spec", None)
+    if kind == "Job" and cast("JobSpec", spec).suspend:
+        yield "spec.suspend", "the Job is suspended: it makes no pods and doesn't end until somebody resumes it"
+    elif kind == "Job" and cast("JobSpec", spec).parallelism == 0:
+        yield "spec.parallelism", "parallelism is 0: the Job makes no pods and doesn't end"
+    elif kind in _CONTROLLED and getattr(spec, "replicas", None) == 0:
+        yield "spec.replicas", "replicas is 0: it makes no pods"
+
+
+def claim_names(stateful_set: StatefulSet) -> tuple[str, ...]:
+    """Return the names of a StatefulSet's volumeClaimTemplates."""
+    named = (claim.metadata for claim in stateful_set.spec.volume_claim_templates)
+    return tuple(metadata.name for metadata in named if metadata is not None and metadata.name)
 
 
 def _note(loaded: Loaded, path: str, kind: str, text: str) -> Problem:
@@ -144,6 +188,8 @@ def as_created(obj: T, rng: Random) -> T:
         result = changed(result, spec=evolve(spec, node_name=None), status=api_type("PodStatus")())
     elif kind == "Job":
         result = changed(result, status=api_type("JobStatus")())
+    elif kind in (*_CONTROLLED, "CronJob"):
+        result = changed(result, status=None)
     return result
 
 
@@ -164,61 +210,6 @@ def random_uid(rng: Random) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def template_hash(template: PodTemplateSpec) -> str:
-    """Return a short hash of a pod template, as pod-template-hash labels have it.
-
-    Differs: the controller hashes Go's print of the struct, this one hashes the API's JSON form.
-    """
-    import json  # noqa: PLC0415 - start-up is felt first
-
-    text = json.dumps(encode(template), sort_keys=True, separators=(",", ":"))
-    value = 0x811C9DC5
-    for byte in text.encode():
-        value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
-    return "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in str(value))
-
-
-def pod_of_deployment(deployment: Deployment, rng: Random) -> Pod:
-    """Return one pod as the Deployment's ReplicaSet would make it: NAME-HASH-RANDOM, with its labels and owner."""
-    template = deployment.spec.template
-    digest = template_hash(template)
-    name = deployment.metadata.name or generate_name(deployment.metadata.generate_name or "deployment-", rng)
-    owner = _owner("apps/v1", "ReplicaSet", f"{name}-{digest}", random_uid(rng))
-    labels = {**template.metadata.labels, "pod-template-hash": digest}
-    namespace = deployment.metadata.namespace
-    return pod_from_template(
-        template, generate=f"{name}-{digest}-", namespace=namespace, owner=owner, labels=labels, rng=rng
-    )
-
-
-def pod_of_job(job: Job, rng: Random, *, index: int | None = None) -> Pod:
-    """Return a pod as the Job controller makes it; `index` is the completion index of an Indexed Job.
-
-    The Job needs its name and uid. Source: kubernetes v1.36 job controller newPodTemplate and manageJob.
-    """
-    name, uid = job.metadata.name or "", job.metadata.uid or ""
-    labels = {**job.spec.template.metadata.labels, **job_labels(name, uid)}
-    template = job.spec.template
-    stem = name
-    if index is not None:
-        key = f"{_JOB_PREFIX}job-completion-index"
-        labels[key] = str(index)
-        annotations = {**template.metadata.annotations, key: str(index)}
-        hostname = template.spec.hostname or f"{name}-{index}"
-        template = evolve(
-            template,
-            metadata=evolve(template.metadata, annotations=annotations),
-            spec=_with_completion_index(evolve(template.spec, hostname=hostname)),
-        )
-        stem = f"{name}-{index}"
-    owner = _owner("batch/v1", "Job", name, uid)
-    pod = pod_from_template(
-        template, generate=f"{stem}-", namespace=job.metadata.namespace, owner=owner, labels=labels, rng=rng
-    )
-    finalizers = (*pod.metadata.finalizers, JOB_TRACKING_FINALIZER)
-    return evolve(pod, metadata=evolve(pod.metadata, finalizers=finalizers))
-
-
 def job_labels(name: str, uid: str) -> Mapping[str, str]:
     """Return the labels by which a Job knows its pods, with and without their prefix."""
     return {
@@ -227,55 +218,3 @@ def job_labels(name: str, uid: str) -> Mapping[str, str]:
         f"{_JOB_PREFIX}controller-uid": uid,
         f"{_JOB_PREFIX}job-name": name,
     }
-
-
-def _with_completion_index(spec: PodSpec) -> PodSpec:
-    label = f"metadata.labels['{_JOB_PREFIX}job-completion-index']"
-    field_ref = api_type("ObjectFieldSelector")(api_version="v1", field_path=label)
-    variable: EnvVar = api_type("EnvVar")(
-        name="JOB_COMPLETION_INDEX", value_from=api_type("EnvVarSource")(field_ref=field_ref)
-    )
-    return evolve(
-        spec,
-        containers=tuple(_with_variable(each, variable) for each in spec.containers),
-        init_containers=tuple(_with_variable(each, variable) for each in spec.init_containers),
-    )
-
-
-def _with_variable(container: Container, variable: EnvVar) -> Container:
-    if any(each.name == variable.name for each in container.env):
-        return container
-    return evolve(container, env=(*container.env, variable))
-
-
-def pod_from_template(
-    template: PodTemplateSpec,
-    *,
-    generate: str,
-    namespace: str | None,
-    owner: OwnerReference,
-    labels: Mapping[str, str],
-    rng: Random,
-) -> Pod:
-    """Return a pod of a template, owned by a controller, named `generate` plus five random characters.
-
-    Source: kubernetes v1.36 controller.GetPodFromTemplate.
-    """
-    metadata = api_type("ObjectMeta")(
-        name=generate_name(generate, rng),
-        generate_name=generate,
-        namespace=namespace or "default",
-        labels=dict(labels),
-        annotations=dict(template.metadata.annotations),
-        finalizers=template.metadata.finalizers,
-        owner_references=(owner,),
-    )
-    pod: Pod = api_type("Pod")(metadata=metadata, spec=template.spec)
-    return pod
-
-
-def _owner(api_version: str, kind: Literal["Job", "ReplicaSet"], name: str, uid: str) -> OwnerReference:
-    owner: OwnerReference = api_type("OwnerReference")(
-        api_version=api_version, kind=kind, name=name, uid=uid, controller=True, block_owner_deletion=True
-    )
-    return owner

@@ -6,7 +6,6 @@ every pod is deleted and nothing of the scenario is left in the runtime.
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, cast
 
 import structlog
@@ -17,7 +16,6 @@ from kubelet_emu.apiserver.errors import APIError
 from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.journal.journal import Journal
 from kubelet_emu.manifests.defaults import set_defaults
-from kubelet_emu.manifests.workloads import pod_of_deployment
 from kubelet_emu.scenarios.checks import Verdict, check_all
 from kubelet_emu.scenarios.driver import HOLD_FINALIZER, Driver, Recording
 from kubelet_emu.scenarios.needs import read_needs
@@ -26,7 +24,6 @@ from kubelet_emu.scenarios.steps import StepError, Steps
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kubelet_emu.api.apps_v1 import Deployment
     from kubelet_emu.apiserver.objects import APIObject
     from kubelet_emu.journal.journal import Sink
     from kubelet_emu.kubelet.node import Node
@@ -109,7 +106,7 @@ async def run_scenario(scenario: Scenario, world: World) -> Outcome:
         await nursery.start(cluster.run)
         await trio.sleep(ARRIVAL_SECONDS)
         try:
-            end = await _drive(scenario, cluster, recording, world.seed)
+            end = await _drive(scenario, cluster, recording)
         except APIError as fault:
             end = _Ended(error=str(fault))
         if not world.is_emptied:
@@ -136,11 +133,10 @@ async def _full_second(timebase: Timebase) -> None:
         await trio.sleep(-timebase.now().timestamp() % 1)
 
 
-def objects_of(scenario: Scenario, rng: random.Random) -> Iterator[APIObject]:
-    """Yield the objects of a scenario's manifests as they are created; of a Deployment one pod."""
+def objects_of(scenario: Scenario) -> Iterator[APIObject]:
+    """Yield the objects of a scenario's manifests as they are created."""
     for loaded in scenario.objects:
-        obj = loaded.object
-        yield pod_of_deployment(cast("Deployment", obj), rng) if obj.kind == "Deployment" else cast("APIObject", obj)
+        yield cast("APIObject", loaded.object)
 
 
 @frozen
@@ -152,7 +148,7 @@ class _Ended:
     note: str = ""
 
 
-async def _drive(scenario: Scenario, cluster: Cluster, recording: Recording, seed: int) -> _Ended:
+async def _drive(scenario: Scenario, cluster: Cluster, recording: Recording) -> _Ended:
     """Drive a scenario to its end; APIError when one of its objects can't be created."""
 
     def create(obj: APIObject) -> APIObject:
@@ -168,7 +164,7 @@ async def _drive(scenario: Scenario, cluster: Cluster, recording: Recording, see
     in_time = False
     try:
         await driver.prepare()
-        for obj in objects_of(scenario, random.Random(f"{seed}/names")):  # noqa: S311 - names, not secrets
+        for obj in objects_of(scenario):
             create(obj)
         in_time = await driver.run()
     except (StepError, APIError) as fault:
@@ -185,14 +181,13 @@ async def _drive(scenario: Scenario, cluster: Cluster, recording: Recording, see
 
 
 async def _clean_up(cluster: Cluster) -> None:
-    """Delete every pod and Job, take the scenario's finalizer off, and wait until the runtime is empty."""
+    """Delete every workload and pod, take the scenario's finalizer off, and wait until the runtime is empty."""
     with trio.move_on_after(CLEAN_UP_SECONDS):
         if not cluster.has_kubelet:
             await cluster.start_kubelet()
         for name in tuple(cluster.static_folder.files):
             cluster.static_folder.remove(name)
-        for job in cluster.api.list("Job"):
-            cluster.api.delete("Job", job.metadata.namespace or "", job.metadata.name or "")
+        cluster.delete_workloads()
         for pod in cluster.api.list("Pod"):
             namespace, name = pod.metadata.namespace or "", pod.metadata.name or ""
             cluster.api.delete("Pod", namespace, name, grace_period_seconds=1)

@@ -7,18 +7,19 @@ same with *, then the program of its image. A pod goes by its name and by those 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from attrs import frozen
 
 from kubelet_emu.api.image_names import InvalidImageNameError, apply_default_image_tag, parse_image_name
+from kubelet_emu.manifests.workloads import pod_spec_of
 from kubelet_emu.simulation.reading import annotation_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kubelet_emu.api.batch_v1 import Job
     from kubelet_emu.api.v1 import Pod, PodSpec
+    from kubelet_emu.manifests.workloads import Workload
     from kubelet_emu.simulation.values import Behaviour, ImageEntry, Simulation
 
 _HASH_LABEL = "pod-template-hash"
@@ -44,14 +45,11 @@ def pod_names(pod: Pod) -> frozenset[str]:
     return frozenset(names - {""})
 
 
-def targets_of(runnable: Pod | Job) -> tuple[Target, ...]:
-    """Return the containers that a pod, or the pods of a Job, will have."""
-    if runnable.kind == "Pod":
-        names, spec = pod_names(runnable), runnable.spec  # type: ignore[arg-type]
-    else:
-        job = runnable.metadata.name or ""
-        names, spec = frozenset({job, job + _SOME_SUFFIX}), runnable.spec.template.spec  # type: ignore[union-attr]
-    return _targets(spec, names)  # type: ignore[arg-type]
+def targets_of(runnable: Workload) -> tuple[Target, ...]:
+    """Return the containers that a pod, or the pods of a workload, will have."""
+    owner = runnable.metadata.name or ""
+    names = frozenset({owner, owner + _SOME_SUFFIX, owner + _SOME_SUFFIX * 2})
+    return _targets(pod_spec_of(runnable), pod_names(cast("Pod", runnable)) if runnable.kind == "Pod" else names)
 
 
 def _targets(spec: PodSpec, names: frozenset[str]) -> tuple[Target, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
+from kubelet_emu.manifests.workloads import pod_spec_of
 from kubelet_emu.simulation import values
 from kubelet_emu.simulation.matching import image_of
 from runtime.simulated import (
@@ -21,8 +22,8 @@ from runtime.simulated.images import kind_of, normalize
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kubelet_emu.api.batch_v1 import Job
-    from kubelet_emu.api.v1 import Container, Pod, PodSpec
+    from kubelet_emu.api.v1 import Container, PodSpec
+    from kubelet_emu.manifests.workloads import Workload
     from kubelet_emu.simulation.values import ImageEntry, PullEnd, Simulation
 
 BYTES_PER_SECOND = float(20 << 20)
@@ -38,15 +39,14 @@ _PULL_FAULTS = {
 }
 
 
-def make_images(simulation: Simulation, runnables: tuple[Pod | Job, ...]) -> Mapping[str, SimulatedImage]:
+def make_images(simulation: Simulation, runnables: tuple[Workload, ...]) -> Mapping[str, SimulatedImage]:
     """Return the images of a run by name.
 
     Of an image that isn't known the manifest is believed: where it asks for runAsNonRoot the image has a user.
     """
     table: dict[str, SimulatedImage] = {}
     for runnable in runnables:
-        spec = runnable.spec if runnable.kind == "Pod" else runnable.spec.template.spec  # type: ignore[union-attr]
-        for container, needs_user in _containers(spec):  # type: ignore[arg-type]
+        for container, needs_user in _containers(pod_spec_of(runnable)):
             name = container.image or ""
             row = _row(image_of(simulation, name) or values.ImageEntry())
             if needs_user and row.uid is None and kind_of(name, row) is ImageKind.UNKNOWN:
@@ -83,7 +83,7 @@ def _row(entry: ImageEntry, user: int | None = None) -> SimulatedImage:
     )
 
 
-def make_faults(simulation: Simulation, runnables: tuple[Pod | Job, ...]) -> FaultPlan:
+def make_faults(simulation: Simulation, runnables: tuple[Workload, ...]) -> FaultPlan:
     """Return what goes wrong in a run."""
     pulls = {
         normalize(name): tuple(map(_pull_fault, entry.pulls))

@@ -18,9 +18,8 @@ from runtime.simulated import TYPICAL, SimulatedRuntime
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from kubelet_emu.api.batch_v1 import Job
-    from kubelet_emu.api.v1 import Pod
     from kubelet_emu.cluster.cluster import Cluster
+    from kubelet_emu.manifests.workloads import Workload
     from runtime.api import Runtime
     from runtime.simulated import SimulatedImage
 
@@ -37,7 +36,7 @@ class Machine:
 
     seed: int
     simulation: Simulation = field(factory=Simulation)
-    runnables: tuple[Pod | Job, ...] = ()
+    runnables: tuple[Workload, ...] = ()
     images: Mapping[str, SimulatedImage] = field(factory=dict)
     exit_code_on_term: int | None = 0
     oom_kills_group: bool = False

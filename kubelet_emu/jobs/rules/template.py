@@ -11,6 +11,7 @@ from kubelet_emu.api.v1 import Pod
 from kubelet_emu.api.v1_environment import EnvVar, EnvVarSource, ObjectFieldSelector
 from kubelet_emu.jobs.rules import words
 from kubelet_emu.jobs.rules.indexes import pod_generate_name_with_index
+from kubelet_emu.manifests.defaults import set_defaults
 
 if TYPE_CHECKING:
     from kubelet_emu.api.batch_v1 import Job
@@ -44,9 +45,9 @@ def with_generated_selector(job: Job) -> Job:
 
 
 def make_pod(job: Job, wanted: PodToCreate) -> Pod:
-    """Return a pod as the controller asks for it, named by generateName.
+    """Return a pod as the controller asks for it and a server completes it, named by generateName.
 
-    Source: pkg/controller/job manageJob, controller GetPodFromTemplate.
+    Source: pkg/controller/job manageJob, controller GetPodFromTemplate, SetDefaults_Pod.
     """
     spec = with_generated_selector(job).spec.template.spec
     metadata = _metadata(job, wanted)
@@ -57,7 +58,7 @@ def make_pod(job: Job, wanted: PodToCreate) -> Pod:
             init_containers=tuple(map(_with_index_variable, spec.init_containers)),
             containers=tuple(map(_with_index_variable, spec.containers)),
         )
-    return Pod(metadata=metadata, spec=spec)
+    return set_defaults(Pod(metadata=metadata, spec=spec))
 
 
 def _metadata(job: Job, wanted: PodToCreate) -> ObjectMeta:

@@ -1,0 +1,172 @@
+"""The workload controllers: one task that gives each ReplicaSet, Deployment, StatefulSet and DaemonSet its pods.
+
+Owns the queue and what is remembered of failed daemon pods. It decides nothing: each look reads the store, asks the
+rules of the kind, and acts without an await in between. It keeps no statuses: nobody here reads them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import trio
+from attrs import define, field
+
+from kubelet_emu.api.v1 import Pod
+from kubelet_emu.apiserver.errors import APIError
+from kubelet_emu.apiserver.objects import controller_of
+from kubelet_emu.apiserver.watches import WatchEventType
+from kubelet_emu.jobs.queue import WorkQueue
+from kubelet_emu.journal.records import NoteRecord, ObjectRef
+from kubelet_emu.kubelet.timebase import Lane
+from kubelet_emu.workloads.rules import words
+from kubelet_emu.workloads.rules.plan import NOTHING, Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from kubelet_emu.api.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
+    from kubelet_emu.api.v1 import PodTemplateSpec
+    from kubelet_emu.apiserver.objects import APIObject
+    from kubelet_emu.apiserver.store import APIServer
+    from kubelet_emu.apiserver.watches import WatchEvent
+    from kubelet_emu.jobs.controller import EventRecorder
+    from kubelet_emu.journal.records import Record
+    from kubelet_emu.kubelet.node import Node
+    from kubelet_emu.kubelet.timebase import Timebase
+
+KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
+
+
+@define(eq=False, kw_only=True)
+class WorkloadController:
+    """Runs the workloads of a store on one node."""
+
+    api: APIServer
+    timebase: Timebase
+    events: EventRecorder
+    emit: Callable[[Record], None]
+    node: Callable[[], Node]
+    _queue: WorkQueue = field(factory=WorkQueue, init=False)
+    _templates: dict[str, PodTemplateSpec] = field(factory=dict, init=False)
+    _killed_at: dict[str, list[datetime]] = field(factory=dict, init=False)
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Look after workloads until cancelled; a cancelled run can be followed by another of the same store."""
+        unsubscribe = self.api.subscribe(self._on_change)
+        try:
+            for kind in KINDS:
+                for obj in self.api.list(kind):
+                    self._queue.add(obj.metadata.uid or "")
+            task_status.started()
+            while True:
+                uid = await self._queue.get()
+                await self.timebase.turn(Lane.CONTROLLER, uid)
+                self._look_at(uid)
+        finally:
+            unsubscribe()
+
+    def _on_change(self, event: WatchEvent) -> None:
+        """Note what a change in the store asks for: a look at the workload, and at what controls the object."""
+        obj = event.object
+        if obj.kind in KINDS and event.type is WatchEventType.DELETED:
+            self._templates.pop(obj.metadata.uid or "", None)
+            self._killed_at.pop(obj.metadata.uid or "", None)
+        elif obj.kind in KINDS:
+            self._queue.add(obj.metadata.uid or "")
+        owner = controller_of(obj)
+        if owner is not None and owner.kind in KINDS:
+            self._queue.add(owner.uid)
+
+    def _look_at(self, uid: str) -> None:
+        """Plan and carry out one step of a workload that is there and is not being deleted."""
+        obj = next((found for kind in KINDS if (found := self.api.get_by_uid(kind, uid)) is not None), None)
+        if obj is None or obj.metadata.deletion_timestamp is not None:
+            return
+        self._note_new_template(obj)
+        plan = self._plan(obj)
+        if plan.look_at is not None:
+            self._queue.add(uid, (plan.look_at - self.timebase.now()).total_seconds())
+        if self._carry_out(obj, plan):
+            self._queue.forget(uid)
+        else:
+            self._queue.retry(uid)
+
+    def _plan(self, obj: APIObject) -> Plan:
+        """Ask the rules of the kind."""
+        uid, now = obj.metadata.uid or "", self.timebase.now()
+        owned = self.api.dependents(uid)
+        pods = tuple(each for each in owned if isinstance(each, Pod))
+        match obj.kind:
+            case "Deployment":
+                from kubelet_emu.workloads.rules.deployment import sync_deployment  # noqa: PLC0415 - by kind
+
+                sets = [cast("ReplicaSet", each) for each in owned if each.kind == "ReplicaSet"]
+                return sync_deployment(cast("Deployment", obj), sets)
+            case "ReplicaSet":
+                from kubelet_emu.workloads.rules.replica_set import manage_replicas  # noqa: PLC0415 - by kind
+
+                return manage_replicas(cast("ReplicaSet", obj), pods, now)
+            case "StatefulSet":
+                from kubelet_emu.workloads.rules.stateful_set import sync_stateful_set  # noqa: PLC0415 - by kind
+
+                return sync_stateful_set(cast("StatefulSet", obj), pods, now)
+            case _:
+                return self._plan_daemon_set(cast("DaemonSet", obj), pods, now)
+
+    def _plan_daemon_set(self, daemon_set: DaemonSet, pods: tuple[Pod, ...], now: datetime) -> Plan:
+        from kubelet_emu.workloads.rules.daemon_set import sync_daemon_set  # noqa: PLC0415 - by kind
+
+        node, killed_at = self.node(), self._killed_at.setdefault(daemon_set.metadata.uid or "", [])
+        plan = sync_daemon_set(daemon_set, pods, node.name, node.labels, killed_at=killed_at, now=now)
+        if any(event.reason == words.FAILED_DAEMON_POD for event in plan.events):
+            killed_at.append(now)
+        return plan
+
+    def _note_new_template(self, obj: APIObject) -> None:
+        """Say that pods stay as they are when the template of a workload changes."""
+        uid, template = obj.metadata.uid or "", cast("Deployment", obj).spec.template
+        if self._templates.setdefault(uid, template) != template:
+            self._templates[uid] = template
+            ref = ObjectRef.of(obj.metadata, obj.kind)
+            self.emit(NoteRecord(ref=ref, level="warning", text=words.NO_ROLLING_UPDATE))
+
+    def _carry_out(self, obj: APIObject, plan: Plan) -> bool:
+        """Do what a plan says, in its order; False when a pod was refused and the look has to be tried again."""
+        if plan is NOTHING:
+            return True
+        for event in plan.events:
+            self._record(obj, event.type, event.reason, event.message)
+        if plan.replica_set is not None:
+            self._write(plan.replica_set)
+        name = obj.metadata.name or ""
+        for pod in plan.delete:
+            self.api.delete("Pod", pod.metadata.namespace or "", pod.metadata.name or "", uid=pod.metadata.uid)
+            message = words.deleted_pod(obj.kind, name, pod.metadata.name or "")
+            self._record(obj, words.NORMAL, words.SUCCESSFUL_DELETE, message)
+        return all(self._create(obj, pod) for pod in plan.create)
+
+    def _write(self, replica_set: ReplicaSet) -> None:
+        """Create a ReplicaSet, or change the one that there is."""
+        if replica_set.metadata.uid is None:
+            self.api.create(replica_set)
+        else:
+            self.api.replace(replica_set)
+
+    def _create(self, obj: APIObject, pod: Pod) -> bool:
+        """Create a pod; tell whether it was taken."""
+        name = obj.metadata.name or ""
+        try:
+            created = self.api.create(pod)
+        except APIError as error:
+            message = words.error_creating(obj.kind, name, pod.metadata.name or "", str(error))
+            self._record(obj, words.WARNING, words.FAILED_CREATE, message)
+            return False
+        message = words.created_pod(obj.kind, name, created.metadata.name or "")
+        self._record(obj, words.NORMAL, words.SUCCESSFUL_CREATE, message)
+        return True
+
+    def _record(self, obj: APIObject, event_type: str, reason: str, message: str) -> None:
+        """Record one event of a workload."""
+        ref = ObjectRef.of(obj.metadata, obj.kind)
+        self.events.record(ref, event_type, reason, message, source=words.SOURCES[obj.kind])

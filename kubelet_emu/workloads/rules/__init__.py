@@ -1,0 +1,1 @@
+"""What the workload controllers decide: values in, values out."""

@@ -1,0 +1,41 @@
+"""What one look at a workload comes to: pods to delete and to make, and what is told of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kubelet_emu.api.apps_v1 import ReplicaSet
+    from kubelet_emu.api.v1 import Pod
+
+MAX_POD_CREATE_DELETE_PER_SYNC = 500
+
+
+@frozen(kw_only=True)
+class WorkloadEvent:
+    """An event of the workload."""
+
+    type: str
+    reason: str
+    message: str
+
+
+@frozen(kw_only=True)
+class Plan:
+    """What a controller does, in order: events, deletions, creations.
+
+    `replica_set` is created, or replaces the one of its name. `look_at` is when to look again without another reason.
+    """
+
+    events: tuple[WorkloadEvent, ...] = ()
+    delete: tuple[Pod, ...] = ()
+    create: tuple[Pod, ...] = ()
+    replica_set: ReplicaSet | None = None
+    look_at: datetime | None = None
+
+
+NOTHING = Plan()

@@ -17,11 +17,13 @@ from kubelet_emu.api.v1 import Pod
 from kubelet_emu.journal.records import EventRecord, NoteRecord, StatusRecord
 from kubelet_emu.manifests.defaults import set_defaults
 from kubelet_emu.workloads.controller import WorkloadController
+from kubelet_emu.workloads.rules.deployment import new_replica_set
 
 if TYPE_CHECKING:
     from kubelet_rig import Rig
     from trio.testing import MockClock
 
+    from kubelet_emu.api.apps_v1 import Deployment
     from kubelet_emu.apiserver.objects import APIObject
     from kubelet_emu.journal.records import ObjectRef
 
@@ -292,3 +294,111 @@ async def test_everything_goes_at_once(autojump_clock: MockClock, grace: int | N
         assert names(node) == made, "nobody makes new ones"
         await node.until(5 + (grace or 30) + 3)
         assert names(node) == []
+
+
+async def test_a_paused_deployment_makes_no_pods_until_it_is_resumed(autojump_clock: MockClock) -> None:
+    async with a_node(RUNS) as node:
+        node.create(workload("Deployment", "paused: true, "))
+        await node.until(5)
+        assert (names(node), node.cluster.api.list("ReplicaSet")) == ([], ())
+        node.cluster.api.patch("Deployment", "default", "web", {"spec": {"paused": False}})
+        await node.until(10)
+        assert len(names(node)) == 1
+
+
+def relabel(node: Rig, name: str, app: str) -> None:
+    node.cluster.api.patch("Pod", "default", name, {"metadata": {"labels": {"app": app}}})
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet", "DaemonSet"])
+async def test_a_pod_that_lost_its_label_is_let_go_and_replaced(autojump_clock: MockClock, kind: str) -> None:
+    async with a_node(RUNS) as node:
+        node.create(workload(kind, "serviceName: web, " if kind == "StatefulSet" else ""))
+        await node.until(5)
+        (first,) = names(node)
+        relabel(node, first, "debug")
+        await node.until(10)
+        stray = node.cluster.api.get("Pod", "default", first)
+        assert stray is not None
+        assert (stray.metadata.owner_references, stray.status.phase) == ((), "Running")
+        assert len(names(node)) == (1 if kind == "StatefulSet" else 2), "a StatefulSet's name is still taken"
+
+
+@pytest.mark.parametrize(("kind", "name"), [("ReplicaSet", "mine"), ("StatefulSet", "web-0"), ("DaemonSet", "mine")])
+async def test_a_stray_pod_with_the_label_is_taken(autojump_clock: MockClock, kind: str, name: str) -> None:
+    async with a_node(RUNS) as node:
+        node.create(set_defaults(Pod(metadata=evolve(workload("ReplicaSet", name=name).metadata, labels={"app": "x"}),
+                                     spec=_spec())))  # fmt: skip
+        node.create(workload(kind, "serviceName: web, " if kind == "StatefulSet" else ""))
+        await node.until(5)
+        (pod,) = node.cluster.api.list("Pod")
+        assert [(each.kind, each.name, each.controller) for each in pod.metadata.owner_references] == [
+            (kind, "web", True)
+        ]
+
+
+async def test_a_pod_that_gets_the_label_later_is_one_too_many(autojump_clock: MockClock) -> None:
+    async with a_node(RUNS) as node:
+        node.create(workload("ReplicaSet"))
+        stray = evolve(workload("ReplicaSet", name="stray").metadata, labels={"app": "other"})
+        node.create(set_defaults(Pod(metadata=stray, spec=_spec())))
+        await node.until(5)
+        assert len(names(node)) == 2
+        relabel(node, "stray", "x")
+        await node.until(10)
+        assert len(names(node)) == 1
+
+
+async def test_a_stray_pod_of_another_name_is_no_ordinal(autojump_clock: MockClock) -> None:
+    async with a_node(RUNS) as node:
+        stray = evolve(workload("ReplicaSet", name="stray").metadata, labels={"app": "x"})
+        node.create(set_defaults(Pod(metadata=stray, spec=_spec())))
+        node.create(workload("StatefulSet", "serviceName: web, "))
+        await node.until(5)
+        assert names(node) == ["stray", "web-0"]
+
+
+async def test_a_daemon_set_follows_the_nodes_labels(autojump_clock: MockClock) -> None:
+    async with a_node(RUNS) as node:
+        node.create(workload("DaemonSet", name="agent", pod="nodeSelector: {disk: ssd}, "))
+        await node.until(5)
+        assert names(node) == []
+        (note,) = [record for record in node.records if isinstance(record, NoteRecord) and record.level == "warning"]
+        assert note.text == (
+            "it makes no pod: node node1 is none of those that its nodeSelector, nodeName or required node affinity "
+            "name; --node-label KEY=VALUE gives the node a label"
+        )
+        node.cluster.label_node({"disk": "ssd"})
+        await node.until(10)
+        assert len(names(node)) == 1
+        node.cluster.label_node({"disk": None})
+        await node.until(20)
+        assert names(node) == []
+
+
+async def test_a_replica_set_whose_name_is_taken_is_tried_again(autojump_clock: MockClock) -> None:
+    async with a_node(RUNS) as node:
+        deployment = workload("Deployment")
+        name = new_replica_set(cast("Deployment", deployment)).metadata.name or ""
+        node.create(workload("ReplicaSet", "replicas: 0, ", name))
+        node.create(deployment)
+        await node.until(3)
+        error = f'Failed to create new replica set "{name}": replicasets.apps "{name}" already exists'
+        assert f"Deployment/web ReplicaSetCreateError: {error}" in events(node, "deployment-controller")
+        delete(node, name, "ReplicaSet")
+        await node.until(20)
+        assert len(names(node)) == 1
+
+
+async def test_a_cron_job_sees_its_job_end(autojump_clock: MockClock) -> None:
+    async with a_node({"main": (lives(3),)}) as node:
+        text = "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: nightly, namespace: default}\n"
+        text += "spec: {schedule: '0 3 * * *', jobTemplate: {spec: {template: {spec: {restartPolicy: Never, "
+        text += "containers: [{name: main, image: a}]}}}}}\n"
+        node.cluster.create(cast("APIObject", set_defaults(manifests.load_text(text).objects[0].object)))
+        await node.until(20)
+        (job,) = node.cluster.api.list("Job")
+        assert events(node, "cronjob-controller") == [
+            f"CronJob/nightly SuccessfulCreate: Created job {job.metadata.name}",
+            f"CronJob/nightly SawCompletedJob: Saw completed job: {job.metadata.name}, condition: Complete",
+        ]

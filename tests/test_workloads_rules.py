@@ -13,8 +13,10 @@ from kubelet_emu.api.apps_v1 import (
     DaemonSetSpec,
     Deployment,
     DeploymentSpec,
+    DeploymentStrategy,
     ReplicaSet,
     ReplicaSetSpec,
+    RollingUpdateDeployment,
     StatefulSet,
     StatefulSetOrdinals,
     StatefulSetSpec,
@@ -23,7 +25,14 @@ from kubelet_emu.api.batch_v1 import CronJob, CronJobSpec, JobSpec, JobTemplateS
 from kubelet_emu.api.meta import LabelSelector, ObjectMeta
 from kubelet_emu.api.v1 import Container, Pod, PodSpec, PodTemplateSpec
 from kubelet_emu.api.v1_claims import PersistentVolumeClaim
-from kubelet_emu.api.v1_scheduling import Affinity, Toleration
+from kubelet_emu.api.v1_scheduling import (
+    Affinity,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Toleration,
+)
 from kubelet_emu.api.v1_status import ContainerStatus, PodCondition, PodStatus
 from kubelet_emu.api.v1_volumes import EmptyDirVolumeSource, Volume
 from kubelet_emu.workloads.rules import daemon_set, stateful_set
@@ -41,6 +50,12 @@ TEMPLATE = PodTemplateSpec(
     metadata=ObjectMeta(labels={"app": "web"}, annotations={"note": "x"}, finalizers=("example.com/hold",)),
     spec=PodSpec(containers=(Container(name="main", image="nginx"),)),
 )
+
+
+def surging(most: int | str | None) -> RollingUpdateDeployment:
+    return RollingUpdateDeployment(max_surge=most)
+
+
 SAFE = set("bcdfghjklmnpqrstvwxz2456789")
 
 
@@ -185,7 +200,11 @@ def test_a_replica_set_carries_the_hash_of_its_template() -> None:
     labels = {"app": "web", "pod-template-hash": digest}
     assert (made.metadata.name, made.metadata.namespace) == (f"web-{digest}", "prod")
     assert made.metadata.labels == made.spec.selector.match_labels == made.spec.template.metadata.labels == labels
-    assert made.metadata.annotations == {"deployment.kubernetes.io/revision": "1"}
+    assert made.metadata.annotations == {
+        "deployment.kubernetes.io/revision": "1",
+        "deployment.kubernetes.io/desired-replicas": "2",
+        "deployment.kubernetes.io/max-replicas": "3",
+    }
     assert made.metadata.owner_references[0].kind == "Deployment"
     assert made.spec.replicas == 2
 
@@ -218,6 +237,45 @@ def test_a_deployment_sizes_its_replica_set(
     assert told(plan) == events
 
 
+SURGES = [
+    ("a quarter more, rounded up", 5, None, "7"),
+    ("what the strategy says, in percent", 10, DeploymentStrategy(rolling_update=surging("15%")), "12"),
+    ("or as a number", 10, DeploymentStrategy(rolling_update=surging(4)), "14"),
+    ("none when all go first", 10, DeploymentStrategy(type="Recreate"), "10"),
+    ("none of nothing", 0, None, "0"),
+    ("a strategy without figures has the default", 4, DeploymentStrategy(rolling_update=surging(None)), "5"),
+    ("and so has one without a rolling update", 4, DeploymentStrategy(type="RollingUpdate"), "5"),
+]
+
+
+@pytest.mark.parametrize(("why", "replicas", "strategy", "most"), SURGES, ids=[row[0] for row in SURGES])
+def test_a_replica_set_says_how_many_pods_an_update_may_have(
+    why: str, replicas: int, strategy: DeploymentStrategy | None, most: str
+) -> None:
+    deployment = a_deployment(replicas)
+    made = new_replica_set(evolve(deployment, spec=evolve(deployment.spec, strategy=strategy)))
+    assert made.metadata.annotations["deployment.kubernetes.io/max-replicas"] == most
+
+
+def test_a_replica_set_takes_over_annotations_but_what_is_the_deployments_own() -> None:
+    own = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "deployment.kubernetes.io/revision": "9"}
+    deployment = a_deployment()
+    annotated = evolve(deployment, metadata=evolve(deployment.metadata, annotations={"team": "a", **own}))
+    made = new_replica_set(annotated).metadata.annotations
+    assert (made["team"], made["deployment.kubernetes.io/revision"]) == ("a", "1")
+    assert "kubectl.kubernetes.io/last-applied-configuration" not in made
+
+
+def test_a_paused_deployment_gets_no_replica_set_but_keeps_sizing_the_one_it_has() -> None:
+    deployment = a_deployment(3)
+    paused = evolve(deployment, spec=evolve(deployment.spec, paused=True))
+    assert sync_deployment(paused, []) == NOTHING
+    resized = sync_deployment(paused, [existing(1)]).replica_set
+    assert resized is not None
+    assert resized.spec.replicas == 3
+    assert resized.metadata.annotations["deployment.kubernetes.io/desired-replicas"] == "3"
+
+
 # --- StatefulSet
 
 
@@ -247,6 +305,22 @@ STEPS = [
     ("the highest goes first", a_set(1), [ready("db-0"), ready("db-1"), ready("db-2")], [], ["db-2"]),
     ("the next one when it is gone", a_set(1), [ready("db-0"), ready("db-1"), ready("db-2", deleted=True)], [], []),
     ("nobody goes while one isn't ready", a_set(1), [a_pod("db-0"), ready("db-1")], [], []),
+    (
+        "one too many that isn't ready goes when all below it are",
+        a_set(1),
+        [ready("db-0"), a_pod("db-1")],
+        [],
+        ["db-1"],
+    ),
+    ("but not while another one below it isn't ready", a_set(1), [ready("db-0"), a_pod("db-1"), a_pod("db-2")], [], []),
+    ("one too many that failed goes", a_set(1), [ready("db-0"), a_pod("db-1", "Failed")], [], ["db-1"]),
+    (
+        "one that is ready goes before one that isn't",
+        a_set(1),
+        [ready("db-0"), a_pod("db-1"), ready("db-2")],
+        [],
+        ["db-2"],
+    ),
     ("a foreign pod is none of it", a_set(1), [ready("db-0"), ready("other-1"), ready("db-x")], [], []),
     ("all there", a_set(1), [ready("db-0")], [], []),
     ("in parallel all at once", a_set(3, **PARALLEL), [], ["db-0", "db-1", "db-2"], []),
@@ -337,7 +411,14 @@ def test_a_daemon_set_has_one_pod_on_the_node(why: str, pods: list[Pod], made: i
 
 
 def test_a_node_that_is_not_selected_has_none() -> None:
-    assert daemon_plan([], node_selector={"disk": "hdd"}) == NOTHING
+    none = daemon_plan([], node_selector={"disk": "hdd"})
+    assert (none.create, none.note.partition(":")[0]) == ((), "it makes no pod")
+    assert daemon_plan([], node_name="node2").create == ()
+    assert len(daemon_plan([], node_name="node1").create) == 1
+    other = NodeSelectorRequirement(key="disk", operator="NotIn", values=("ssd",))
+    selector = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_expressions=(other,)),))
+    affinity = Affinity(node_affinity=NodeAffinity(required_during_scheduling_ignored_during_execution=selector))
+    assert daemon_plan([], affinity=affinity).create == ()
     assert names(daemon_plan([a_pod("agent-a")], node_selector={"disk": "hdd"}).delete) == ["agent-a"]
     assert len(daemon_plan([], node_selector={"disk": "ssd"}).create) == 1
 

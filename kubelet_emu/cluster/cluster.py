@@ -64,6 +64,7 @@ class Cluster:
     logs: LogFollower = field(init=False)
     static_folder: StaticPodFolder = field(factory=StaticPodFolder, init=False)
     _nursery: trio.Nursery | None = field(default=None, init=False)
+    _workloads: WorkloadController | None = field(default=None, init=False)
     _kubelet: Kubelet | None = field(default=None, init=False)
     _kubelet_scope: trio.CancelScope | None = field(default=None, init=False)
     _kubelet_gone: trio.Event = field(factory=trio.Event, init=False)
@@ -118,6 +119,7 @@ class Cluster:
             workloads = WorkloadController(
                 api=self.api, timebase=self.timebase, events=recorder, emit=self.emit, node=lambda: self.node
             )
+            self._workloads = workloads
             await nursery.start(workloads.run)
             await self.start_kubelet()
             task_status.started()
@@ -166,6 +168,8 @@ class Cluster:
         self.node = evolve(self.node, labels=kept)
         if self._kubelet is not None:
             self._kubelet.node = self.node
+        if self._workloads is not None:
+            self._workloads.look_again()
 
     async def stop_kubelet(self) -> None:
         """Stop the kubelet and leave its containers running."""

@@ -18,6 +18,7 @@ from kubelet_emu.journal.records import DeletedRecord, ManifestRecord, ObjectRef
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kubelet_emu.api.meta import OwnerReference
     from kubelet_emu.apiserver.objects import APIObject
     from kubelet_emu.apiserver.watches import WatchEvent
     from kubelet_emu.journal.records import Record
@@ -31,6 +32,7 @@ class APIJournal:
     source_of: Callable[[APIObject], str]
     _last: dict[str, StatusRecord] = field(factory=dict, init=False)
     _specs: dict[str, PodSpec | JobSpec] = field(factory=dict, init=False)
+    _owners: dict[str, tuple[OwnerReference, ...]] = field(factory=dict, init=False)
 
     def __call__(self, event: WatchEvent) -> None:
         """Record one change."""
@@ -42,20 +44,26 @@ class APIJournal:
         if event.type is WatchEventType.DELETED:
             self._last.pop(obj.metadata.uid or "", None)
             self._specs.pop(obj.metadata.uid or "", None)
+            self._owners.pop(obj.metadata.uid or "", None)
             self.emit(DeletedRecord(ref=ObjectRef.of(obj.metadata, obj.kind)))
 
     def _has_new_spec(self, obj: APIObject) -> bool:
-        """Tell whether what a Pod or Job is to be was changed; the node that a pod was bound to is no change of it."""
+        """Tell whether what a Pod or Job is to be was changed, or who owns it; being bound to a node is no change."""
         uid = obj.metadata.uid or ""
-        if uid not in self._specs or not isinstance(obj, Pod | Job) or self._specs[uid] is obj.spec:
+        if uid not in self._specs or not isinstance(obj, Pod | Job):
             return False
+        owners = obj.metadata.owner_references
+        has_new_owner, self._owners[uid] = self._owners[uid] != owners, owners
+        if self._specs[uid] is obj.spec:
+            return has_new_owner
         old, self._specs[uid] = self._specs[uid], obj.spec
-        return _without_node(old) != _without_node(obj.spec)
+        return has_new_owner or _without_node(old) != _without_node(obj.spec)
 
     def _record_manifest(self, obj: APIObject, *, is_new: bool) -> None:
         """Record an object; of one that is known already its status is left out, for that has its own records."""
         if isinstance(obj, Pod | Job):
             self._specs[obj.metadata.uid or ""] = obj.spec
+            self._owners[obj.metadata.uid or ""] = obj.metadata.owner_references
         manifest = encode(obj)
         if not is_new:
             manifest.pop("status", None)

@@ -1,7 +1,8 @@
 """Binding a pod to the one node there is, as the default scheduler tells it.
 
-A pod that names a node itself is left alone, as a real scheduler leaves it; one whose node selector doesn't match stays
-Pending, Unschedulable. Source: kube-scheduler v1.36 schedule_one.go bind, handleSchedulingFailure.
+A pod that names a node itself is left alone, as a real scheduler leaves it; one whose node selector or required
+affinity doesn't match stays Pending, Unschedulable. Source: kube-scheduler v1.36 schedule_one.go bind,
+handleSchedulingFailure.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from attrs import define, evolve
 from kubelet_emu.api import reasons
 from kubelet_emu.api.v1 import Pod
 from kubelet_emu.api.v1_status import PodCondition
+from kubelet_emu.rules.node_fit import matches_node_affinity, node_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +52,7 @@ class Scheduler:
     def _schedule(self, pod: Pod) -> None:
         namespace, name = pod.metadata.namespace or "", pod.metadata.name or ""
         node = self.node()
-        if any(node.labels.get(key) != value for key, value in pod.spec.node_selector.items()):
+        if not matches_node_affinity(pod, node.name, node_labels(node.name, node.labels, node.facts().os)):
             self._set_unschedulable(pod)
             return
         bound = self.api.bind(namespace, name, node.name)

@@ -147,6 +147,8 @@ def _makes_no_pods(obj: object) -> Iterator[tuple[str, str]]:
         yield "spec.parallelism", "parallelism is 0: the Job makes no pods and doesn't end"
     elif kind in _CONTROLLED and getattr(spec, "replicas", None) == 0:
         yield "spec.replicas", "replicas is 0: it makes no pods"
+    elif kind == "Deployment" and getattr(spec, "paused", None):
+        yield "spec.paused", "the Deployment is paused: it makes no pods until somebody resumes it"
 
 
 def claim_names(stateful_set: StatefulSet) -> tuple[str, ...]:

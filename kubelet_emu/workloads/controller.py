@@ -18,6 +18,8 @@ from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.jobs.queue import WorkQueue
 from kubelet_emu.journal.records import NoteRecord, ObjectRef
 from kubelet_emu.kubelet.timebase import Lane
+from kubelet_emu.rules.node_fit import node_labels
+from kubelet_emu.workloads.claiming import claim, claimants
 from kubelet_emu.workloads.rules import words
 from kubelet_emu.workloads.rules.plan import NOTHING, Plan
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kubelet_emu.api.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
+    from kubelet_emu.api.batch_v1 import Job
+    from kubelet_emu.api.meta import OwnerReference
     from kubelet_emu.api.v1 import PodTemplateSpec
     from kubelet_emu.apiserver.objects import APIObject
     from kubelet_emu.apiserver.store import APIServer
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.node import Node
     from kubelet_emu.kubelet.timebase import Timebase
 
+VERDICTS = ("Complete", "Failed")
 KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
 
 
@@ -49,15 +54,15 @@ class WorkloadController:
     node: Callable[[], Node]
     _queue: WorkQueue = field(factory=WorkQueue, init=False)
     _templates: dict[str, PodTemplateSpec] = field(factory=dict, init=False)
+    _noted: dict[str, str] = field(factory=dict, init=False)
+    _seen: set[str] = field(factory=set, init=False)
     _killed_at: dict[str, list[datetime]] = field(factory=dict, init=False)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Look after workloads until cancelled; a cancelled run can be followed by another of the same store."""
         unsubscribe = self.api.subscribe(self._on_change)
         try:
-            for kind in KINDS:
-                for obj in self.api.list(kind):
-                    self._queue.add(obj.metadata.uid or "")
+            self.look_again()
             task_status.started()
             while True:
                 uid = await self._queue.get()
@@ -70,13 +75,38 @@ class WorkloadController:
         """Note what a change in the store asks for: a look at the workload, and at what controls the object."""
         obj = event.object
         if obj.kind in KINDS and event.type is WatchEventType.DELETED:
-            self._templates.pop(obj.metadata.uid or "", None)
-            self._killed_at.pop(obj.metadata.uid or "", None)
+            for remembered in (self._templates, self._killed_at, self._noted):
+                remembered.pop(obj.metadata.uid or "", None)
         elif obj.kind in KINDS:
             self._queue.add(obj.metadata.uid or "")
         owner = controller_of(obj)
         if owner is not None and owner.kind in KINDS:
             self._queue.add(owner.uid)
+        elif owner is not None and owner.kind == "CronJob" and obj.kind == "Job":
+            self._see_job(owner, cast("Job", obj))
+        elif isinstance(obj, Pod):
+            self._on_stray(obj, event)
+
+    def look_again(self) -> None:
+        """Look at every workload: the node has changed."""
+        for kind in KINDS:
+            for obj in self.api.list(kind):
+                self._queue.add(obj.metadata.uid or "")
+
+    def _on_stray(self, pod: Pod, event: WatchEvent) -> None:
+        """Have a pod without a controller looked at by those that may want it, and by the one that has let it go."""
+        if event.type is not WatchEventType.DELETED:
+            for obj in claimants(self.api, pod):
+                self._queue.add(obj.metadata.uid or "")
+
+    def _see_job(self, owner: OwnerReference, job: Job) -> None:
+        """Tell once that a Job of a CronJob has its verdict (cronjob syncCronJob)."""
+        cron_job = self.api.get_by_uid("CronJob", owner.uid)
+        verdict = next((c.type for c in job.status.conditions if c.type in VERDICTS and c.status == "True"), "")
+        if cron_job is not None and verdict and job.metadata.uid not in self._seen:
+            self._seen.add(job.metadata.uid or "")
+            message = words.saw_completed_job(job.metadata.name or "", verdict)
+            self._record(cron_job, words.NORMAL, words.SAW_COMPLETED_JOB, message)
 
     def _look_at(self, uid: str) -> None:
         """Plan and carry out one step of a workload that is there and is not being deleted."""
@@ -84,7 +114,9 @@ class WorkloadController:
         if obj is None or obj.metadata.deletion_timestamp is not None:
             return
         self._note_new_template(obj)
+        claim(self.api, obj)
         plan = self._plan(obj)
+        self._note(obj, plan.note)
         if plan.look_at is not None:
             self._queue.add(uid, (plan.look_at - self.timebase.now()).total_seconds())
         if self._carry_out(obj, plan):
@@ -118,7 +150,8 @@ class WorkloadController:
         from kubelet_emu.workloads.rules.daemon_set import sync_daemon_set  # noqa: PLC0415 - by kind
 
         node, killed_at = self.node(), self._killed_at.setdefault(daemon_set.metadata.uid or "", [])
-        plan = sync_daemon_set(daemon_set, pods, node.name, node.labels, killed_at=killed_at, now=now)
+        labels = node_labels(node.name, node.labels, node.facts().os)
+        plan = sync_daemon_set(daemon_set, pods, node.name, labels, killed_at=killed_at, now=now)
         if any(event.reason == words.FAILED_DAEMON_POD for event in plan.events):
             killed_at.append(now)
         return plan
@@ -128,17 +161,26 @@ class WorkloadController:
         uid, template = obj.metadata.uid or "", cast("Deployment", obj).spec.template
         if self._templates.setdefault(uid, template) != template:
             self._templates[uid] = template
-            ref = ObjectRef.of(obj.metadata, obj.kind)
-            self.emit(NoteRecord(ref=ref, level="warning", text=words.NO_ROLLING_UPDATE))
+            self._warn(obj, words.NO_ROLLING_UPDATE)
+
+    def _note(self, obj: APIObject, text: str) -> None:
+        """Say why a workload makes no pods, once until that changes."""
+        uid = obj.metadata.uid or ""
+        if text and self._noted.get(uid) != text:
+            self._warn(obj, text)
+        self._noted[uid] = text
+
+    def _warn(self, obj: APIObject, text: str) -> None:
+        self.emit(NoteRecord(ref=ObjectRef.of(obj.metadata, obj.kind), level="warning", text=text))
 
     def _carry_out(self, obj: APIObject, plan: Plan) -> bool:
         """Do what a plan says, in its order; False when a pod was refused and the look has to be tried again."""
         if plan is NOTHING:
             return True
+        if plan.replica_set is not None and not self._write(obj, plan.replica_set):
+            return False
         for event in plan.events:
             self._record(obj, event.type, event.reason, event.message)
-        if plan.replica_set is not None:
-            self._write(plan.replica_set)
         name = obj.metadata.name or ""
         for pod in plan.delete:
             self.api.delete("Pod", pod.metadata.namespace or "", pod.metadata.name or "", uid=pod.metadata.uid)
@@ -146,12 +188,18 @@ class WorkloadController:
             self._record(obj, words.NORMAL, words.SUCCESSFUL_DELETE, message)
         return all(self._create(obj, pod) for pod in plan.create)
 
-    def _write(self, replica_set: ReplicaSet) -> None:
-        """Create a ReplicaSet, or change the one that there is."""
-        if replica_set.metadata.uid is None:
-            self.api.create(replica_set)
-        else:
-            self.api.replace(replica_set)
+    def _write(self, obj: APIObject, replica_set: ReplicaSet) -> bool:
+        """Create a ReplicaSet, or change the one that there is; tell whether it was taken."""
+        try:
+            if replica_set.metadata.uid is None:
+                self.api.create(replica_set)
+            else:
+                self.api.replace(replica_set)
+        except APIError as error:
+            message = words.error_creating_replica_set(replica_set.metadata.name or "", str(error))
+            self._record(obj, words.WARNING, words.REPLICA_SET_CREATE_ERROR, message)
+            return False
+        return True
 
     def _create(self, obj: APIObject, pod: Pod) -> bool:
         """Create a pod; tell whether it was taken."""

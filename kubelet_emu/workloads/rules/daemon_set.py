@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from kubelet_emu.api.kinds import api_type
+from kubelet_emu.api.v1 import Pod
 from kubelet_emu.jobs.rules.pods import is_terminal
+from kubelet_emu.rules.node_fit import matches_node_affinity
 from kubelet_emu.workloads.rules import words
 from kubelet_emu.workloads.rules.plan import NOTHING, Plan, WorkloadEvent
 from kubelet_emu.workloads.rules.templates import pod_from_template, template_hash
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kubelet_emu.api.apps_v1 import DaemonSet
-    from kubelet_emu.api.v1 import Pod, PodSpec
+    from kubelet_emu.api.v1 import PodSpec
     from kubelet_emu.api.v1_scheduling import Affinity, NodeAffinity, Toleration
 
 BACKOFF_SECONDS = 1.0
@@ -47,15 +49,21 @@ def sync_daemon_set(
 
     Source: kubernetes v1.36 pkg/controller/daemon podsShouldBeOnNode.
     """
-    selected = daemon_set.spec.template.spec.node_selector
     alive = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
-    if any(node_labels.get(key) != value for key, value in selected.items()):
-        return Plan(delete=tuple(alive))
+    if not _should_run(daemon_set, node_name, node_labels):
+        return Plan(delete=tuple(alive), note=words.no_pod_here(node_name))
     if ended := [pod for pod in alive if is_terminal(pod)]:
         return _replace(ended[0], node_name, killed_at, now)
     if not alive:
         return Plan(create=(new_pod(daemon_set, node_name),))
     return Plan(delete=tuple(alive[1:])) if len(alive) > 1 else NOTHING
+
+
+def _should_run(daemon_set: DaemonSet, node_name: str, node_labels: Mapping[str, str]) -> bool:
+    """Tell whether the template is for the node: its name, selector and required affinity (nodeShouldRunDaemonPod)."""
+    template = daemon_set.spec.template
+    is_named = template.spec.node_name in (None, "", node_name)
+    return is_named and matches_node_affinity(Pod(spec=template.spec), node_name, node_labels)
 
 
 def _replace(pod: Pod, node_name: str, killed_at: Sequence[datetime], now: datetime) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
 
 
 def sync_deployment(deployment: Deployment, owned: Sequence[ReplicaSet]) -> Plan:
-    """Plan the ReplicaSet of a Deployment: a new one, or another size of the one that there is.
+    """Plan the ReplicaSet of a Deployment: a new one unless it is paused, or another size of the one that there is.
 
-    Source: kubernetes v1.36 pkg/controller/deployment syncDeployment, getNewReplicaSet, scale.
+    Source: kubernetes v1.36 pkg/controller/deployment syncDeployment, sync, getNewReplicaSet, scale.
     """
     wanted = wanted_replicas(deployment.spec.replicas)
+    if not owned and deployment.spec.paused:
+        return NOTHING
     if not owned:
         made = new_replica_set(deployment)
         name = made.metadata.name or ""
@@ -33,7 +36,12 @@ def sync_deployment(deployment: Deployment, owned: Sequence[ReplicaSet]) -> Plan
     has = wanted_replicas(replica_set.spec.replicas)
     if has == wanted:
         return NOTHING
-    resized = evolve(replica_set, spec=evolve(replica_set.spec, replicas=wanted))
+    annotations = {**replica_set.metadata.annotations, **_sizes(deployment)}
+    resized = evolve(
+        replica_set,
+        metadata=evolve(replica_set.metadata, annotations=annotations),
+        spec=evolve(replica_set.spec, replicas=wanted),
+    )
     return Plan(replica_set=resized, events=(_scaled(replica_set.metadata.name or "", has, wanted),))
 
 
@@ -54,7 +62,7 @@ def new_replica_set(deployment: Deployment) -> ReplicaSet:
         name=f"{deployment.metadata.name}-{digest}",
         namespace=deployment.metadata.namespace,
         labels=labels,
-        annotations={**deployment.metadata.annotations, words.REVISION_ANNOTATION: "1"},
+        annotations={**_copied(deployment), words.REVISION_ANNOTATION: "1", **_sizes(deployment)},
         owner_references=(owner_reference(deployment),),
     )
     spec = api_type("ReplicaSetSpec")(
@@ -67,3 +75,25 @@ def new_replica_set(deployment: Deployment) -> ReplicaSet:
     )
     made: ReplicaSet = api_type("ReplicaSet")(metadata=metadata, spec=spec)
     return made
+
+
+def _copied(deployment: Deployment) -> dict[str, str]:
+    """Return the annotations that a ReplicaSet takes over (SetNewReplicaSetAnnotations, skipCopyAnnotation)."""
+    annotations = deployment.metadata.annotations
+    return {key: value for key, value in annotations.items() if key not in words.NOT_COPIED}
+
+
+def _sizes(deployment: Deployment) -> dict[str, str]:
+    """Return the annotations of how many pods are wanted, and the most in an update (SetReplicasAnnotations)."""
+    wanted = wanted_replicas(deployment.spec.replicas)
+    return {words.DESIRED_REPLICAS: str(wanted), words.MAX_REPLICAS: str(wanted + _max_surge(deployment, wanted))}
+
+
+def _max_surge(deployment: Deployment, wanted: int) -> int:
+    """Return how many pods an update may have beside those wanted (deploymentutil MaxSurge): 25 %, rounded up."""
+    strategy = deployment.spec.strategy
+    if not wanted or (strategy is not None and strategy.type == "Recreate"):
+        return 0
+    rolling = strategy.rolling_update if strategy is not None else None
+    surge = rolling.max_surge if rolling is not None and rolling.max_surge is not None else "25%"
+    return surge if isinstance(surge, int) else math.ceil(wanted * int(surge.removesuffix("%")) / 100)

@@ -29,6 +29,7 @@ class Plan:
     """What a controller does, in order: events, deletions, creations.
 
     `replica_set` is created, or replaces the one of its name. `look_at` is when to look again without another reason.
+    `note` is for who waits for pods in vain: no controller says it.
     """
 
     events: tuple[WorkloadEvent, ...] = ()
@@ -36,6 +37,7 @@ class Plan:
     create: tuple[Pod, ...] = ()
     replica_set: ReplicaSet | None = None
     look_at: datetime | None = None
+    note: str = ""
 
 
 NOTHING = Plan()

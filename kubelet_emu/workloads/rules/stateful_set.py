@@ -20,10 +20,10 @@ from kubelet_emu.workloads.rules.replica_set import wanted_replicas
 from kubelet_emu.workloads.rules.templates import pod_from_template, template_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from kubelet_emu.api.apps_v1 import StatefulSet
+    from kubelet_emu.api.apps_v1 import StatefulSet, StatefulSetSpec
     from kubelet_emu.api.v1 import Pod
     from kubelet_emu.api.v1_volumes import Volume
 
@@ -34,17 +34,27 @@ def sync_stateful_set(stateful_set: StatefulSet, pods: Iterable[Pod], now: datet
     Source: kubernetes v1.36 pkg/controller/statefulset updateStatefulSet, processReplica, processCondemned.
     """
     known = {ordinal: pod for pod in pods if (ordinal := ordinal_of(stateful_set, pod)) is not None}
-    wanted = ordinals(stateful_set)
-    if stateful_set.spec.pod_management_policy == "Parallel":
+    wanted, spec = ordinals(stateful_set), stateful_set.spec
+    if spec.pod_management_policy == "Parallel":
         return _all_at_once(stateful_set, known)
     for ordinal in wanted:
         step = _step(stateful_set, ordinal, known.get(ordinal), now)
         if step is not None:
             return step
-    condemned = sorted((ordinal for ordinal in known if ordinal not in wanted), reverse=True)
-    if not condemned or known[condemned[0]].metadata.deletion_timestamp is not None:
+    return _one_less([known[ordinal] for ordinal in sorted(known, reverse=True) if ordinal not in wanted], spec, now)
+
+
+def _one_less(condemned: Sequence[Pod], spec: StatefulSetSpec, now: datetime) -> Plan:
+    """Delete the highest of the pods that are too many; one that is not available only when none below it is so.
+
+    Source: kubernetes v1.36 pkg/controller/statefulset processCondemned.
+    """
+    if not condemned or condemned[0].metadata.deletion_timestamp is not None:
         return NOTHING
-    return Plan(delete=(known[condemned[0]],))
+    waits = [_wait(pod, spec, now) for pod in condemned]
+    if waits[0] is not None and any(wait is not None for wait in waits[1:]):
+        return waits[0]
+    return Plan(delete=(condemned[0],))
 
 
 def ordinals(stateful_set: StatefulSet) -> range:
@@ -65,9 +75,14 @@ def _step(stateful_set: StatefulSet, ordinal: int, pod: Pod | None, now: datetim
         return Plan(create=(new_pod(stateful_set, ordinal),))
     if is_terminal(pod) and pod.metadata.deletion_timestamp is None:
         return _recreation(stateful_set, pod)
+    return _wait(pod, stateful_set.spec, now)
+
+
+def _wait(pod: Pod, spec: StatefulSetSpec, now: datetime) -> Plan | None:
+    """Return the waiting for a pod to be Running, Ready and available; None when it is (isUnavailable)."""
     if not is_active(pod) or not is_ready(pod) or pod.status.phase != "Running":
         return NOTHING
-    available_at = _available_at(pod, stateful_set.spec.min_ready_seconds or 0)
+    available_at = _available_at(pod, spec.min_ready_seconds or 0)
     return None if available_at is None or available_at <= now else Plan(look_at=available_at)
 
 

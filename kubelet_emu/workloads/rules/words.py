@@ -12,6 +12,13 @@ POD_TEMPLATE_GENERATION = "pod-template-generation"
 STATEFUL_POD_NAME = "statefulset.kubernetes.io/pod-name"
 POD_INDEX = "apps.kubernetes.io/pod-index"
 REVISION_ANNOTATION = "deployment.kubernetes.io/revision"
+DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
+MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
+NOT_COPIED = frozenset(
+    {"kubectl.kubernetes.io/last-applied-configuration", "deprecated.deployment.rollback.to"}
+    | {"deployment.kubernetes.io/revision-history", REVISION_ANNOTATION, DESIRED_REPLICAS, MAX_REPLICAS}
+)
+"""Annotations of a Deployment that its ReplicaSet doesn't take over."""
 POD_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 SCHEDULED_TIMESTAMP = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
@@ -34,6 +41,8 @@ FAILED_DAEMON_POD = "FailedDaemonPod"
 SUCCEEDED_DAEMON_POD = "SucceededDaemonPod"
 RECREATING_FAILED_POD = "RecreatingFailedPod"
 RECREATING_TERMINATED_POD = "RecreatingTerminatedPod"
+REPLICA_SET_CREATE_ERROR = "ReplicaSetCreateError"
+SAW_COMPLETED_JOB = "SawCompletedJob"
 
 NO_ROLLING_UPDATE = "its pod template was changed: a rolling update is not done, its pods stay as they are"
 
@@ -53,6 +62,11 @@ def error_creating(kind: str, owner: str, pod: str, error: str) -> str:
     if kind == "StatefulSet":
         return f"create Pod {pod} in StatefulSet {owner} failed error: {error}"
     return f"Error creating: {error}"
+
+
+def error_creating_replica_set(name: str, error: str) -> str:
+    """Say that a Deployment could not make its ReplicaSet."""
+    return f'Failed to create new replica set "{name}": {error}'
 
 
 def scaled(replica_set: str, old: int, new: int) -> str:
@@ -78,3 +92,16 @@ def recreating_pod(set_name: str, pod: str, phase: str) -> str:
 def created_job(job: str) -> str:
     """Say that a CronJob made a Job."""
     return f"Created job {job}"
+
+
+def saw_completed_job(job: str, condition: str) -> str:
+    """Say that a Job of a CronJob has its verdict."""
+    return f"Saw completed job: {job}, condition: {condition}"
+
+
+def no_pod_here(node: str) -> str:
+    """Say that a DaemonSet has no pod because its template is for other nodes."""
+    return (
+        f"it makes no pod: node {node} is none of those that its nodeSelector, nodeName or required node affinity "
+        "name; --node-label KEY=VALUE gives the node a label"
+    )

@@ -308,6 +308,15 @@ async def test_a_pod_past_its_deadline_fails_and_is_stopped(autojump_clock: Mock
         assert node.states("main")[-1] == "7 terminated:Completed:0"
 
 
+async def test_a_deadline_counts_from_the_whole_second_of_the_status(autojump_clock: MockClock) -> None:
+    async with a_node({"main": (stops(2),)}) as node:
+        await node.until(0.6)
+        node.create(a_pod(active_deadline_seconds=5))
+        await node.phase("Failed")
+        assert node.pod().status.start_time == node.cluster.timebase.epoch
+        assert node.signals() == ["5 main SIGTERM"]
+
+
 async def test_an_evicted_pod_fails_with_the_evictions_words(autojump_clock: MockClock) -> None:
     async with a_node({"main": (deaf(),)}) as node:
         node.create(a_pod())

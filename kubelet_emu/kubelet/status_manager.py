@@ -13,7 +13,12 @@ from attrs import define, field
 
 from kubelet_emu.apiserver.errors import ConflictError, NotFoundError
 from kubelet_emu.rules import statuses
-from kubelet_emu.rules.status_merge import check_container_state_transition, is_status_equal, merge_for_api
+from kubelet_emu.rules.status_merge import (
+    check_container_state_transition,
+    is_status_equal,
+    merge_for_api,
+    normalize_status,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,19 +62,19 @@ class StatusManager:
         """Say that the pod has its sandbox (kubelet v1.36 OnPodSandboxReady)."""
         status = self._statuses.get(pod.metadata.uid or "")
         if status is not None:
-            self._keep(pod, statuses.set_ready_to_start_containers(pod, status, self.now(), self.features))
+            self._change(pod, status, statuses.set_ready_to_start_containers(pod, status, self.now(), self.features))
 
     def set_container_readiness(self, pod: Pod, container: str, *, ready: bool) -> None:
         """Follow a readiness probe (SetContainerReadiness)."""
         status = self._statuses.get(pod.metadata.uid or "")
         if status is not None:
-            self._keep(pod, statuses.set_container_readiness(pod, status, container, ready, self.now()))
+            self._change(pod, status, statuses.set_container_readiness(pod, status, container, ready, self.now()))
 
     def set_container_startup(self, pod: Pod, container: str, *, started: bool) -> None:
         """Follow a startup probe (SetContainerStartup)."""
         status = self._statuses.get(pod.metadata.uid or "")
         if status is not None:
-            self._keep(pod, statuses.set_container_startup(pod, status, container, started, self.now()))
+            self._change(pod, status, statuses.set_container_startup(pod, status, container, started, self.now()))
 
     def containers_stopped(self, uid: str) -> None:
         """Say that nothing of the pod can be running any more: its terminal phase may go out."""
@@ -93,6 +98,11 @@ class StatusManager:
         except (NotFoundError, ConflictError):
             return
 
+    def _change(self, pod: Pod, old: PodStatus, new: PodStatus) -> None:
+        """Take a change between two passes over, if it is one."""
+        if new is not old:
+            self._keep(pod, new)
+
     def _keep(self, pod: Pod, status: PodStatus, *, publish: bool = True) -> None:
         """Take a status over, unless it takes an illegal step, and publish it (updateStatusInternal, syncPod)."""
         uid = pod.metadata.uid or ""
@@ -100,7 +110,7 @@ class StatusManager:
         if refusal is not None:
             self.log.error("status refused", pod=pod.metadata.name, why=refusal)
             return
-        self._statuses[uid] = status
+        self._statuses[uid] = status = normalize_status(status)
         current = self.api.get_by_uid("Pod", uid)
         if current is None or not publish:
             return

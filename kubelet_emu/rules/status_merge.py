@@ -7,11 +7,13 @@ the whole update. Source: kubelet v1.36 pkg/kubelet/status/status_manager.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from operator import attrgetter, is_
+from typing import TYPE_CHECKING, TypeVar
 
-from attrs import evolve
+from attrs import evolve, fields
 
 from kubelet_emu.api import reasons
+from kubelet_emu.api.v1_status import PodStatus
 from kubelet_emu.rules.conditions import OWNED_BY_KUBELET, Observation, complete_conditions, find_condition
 from kubelet_emu.rules.phase import FAILED, is_phase_terminal
 from kubelet_emu.rules.restart import (
@@ -22,7 +24,7 @@ from kubelet_emu.rules.restart import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
 
     from kubelet_emu.api.v1 import Container, Pod
@@ -32,9 +34,12 @@ if TYPE_CHECKING:
         ContainerStateTerminated,
         ContainerStatus,
         PodCondition,
-        PodStatus,
     )
     from kubelet_emu.config.features import FeatureGates
+
+T = TypeVar("T")
+
+_rest_of = attrgetter(*(field.name for field in fields(PodStatus) if field.name != "conditions"))
 
 
 def is_status_equal(old: PodStatus, new: PodStatus) -> bool:
@@ -42,12 +47,22 @@ def is_status_equal(old: PodStatus, new: PodStatus) -> bool:
 
     Transition and probe times don't count, nor conditions of others.
     """
-    before = {condition.type: _without_times(condition) for condition in old.conditions}
-    for condition in new.conditions:
-        is_ours = condition.type in OWNED_BY_KUBELET or condition.type == reasons.DISRUPTION_TARGET
-        if is_ours and before.get(condition.type) != _without_times(condition):
+    return old is new or (_are_conditions_equal(old.conditions, new.conditions) and _rest_of(old) == _rest_of(new))
+
+
+def _are_conditions_equal(old: tuple[PodCondition, ...], new: tuple[PodCondition, ...]) -> bool:
+    before = {condition.type: condition for condition in old}
+    for condition in new:
+        known = before.get(condition.type)
+        if known is condition or not _is_compared(condition):
+            continue
+        if known is None or _without_times(known) != _without_times(condition):
             return False
-    return old == evolve(new, conditions=old.conditions)
+    return True
+
+
+def _is_compared(condition: PodCondition) -> bool:
+    return condition.type in OWNED_BY_KUBELET or condition.type == reasons.DISRUPTION_TARGET
 
 
 def _without_times(condition: PodCondition) -> tuple[object, ...]:
@@ -56,15 +71,26 @@ def _without_times(condition: PodCondition) -> tuple[object, ...]:
 
 
 def normalize_status(status: PodStatus) -> PodStatus:
-    """Return the status with all times cut to whole seconds (kubelet v1.36 normalizeStatus)."""
-    return evolve(
-        status,
-        start_time=_whole(status.start_time),
-        conditions=tuple(map(_normalize_condition, status.conditions)),
-        container_statuses=tuple(map(_normalize_container, status.container_statuses)),
-        init_container_statuses=tuple(map(_normalize_container, status.init_container_statuses)),
-        ephemeral_container_statuses=tuple(map(_normalize_container, status.ephemeral_container_statuses)),
-    )
+    """Return the status with all times cut to whole seconds, the same object where they are.
+
+    Source: kubelet v1.36 normalizeStatus.
+    """
+    changed: dict[str, object] = {}
+    if (start_time := _whole(status.start_time)) is not status.start_time:
+        changed["start_time"] = start_time
+    if (conditions := _each(_normalize_condition, status.conditions)) is not status.conditions:
+        changed["conditions"] = conditions
+    for name in ("container_statuses", "init_container_statuses", "ephemeral_container_statuses"):
+        before: tuple[ContainerStatus, ...] = getattr(status, name)
+        if (statuses := _each(_normalize_container, before)) is not before:
+            changed[name] = statuses
+    return evolve(status, **changed) if changed else status  # type: ignore[arg-type]  # names of fields above
+
+
+def _each(normalize: Callable[[T], T], values: tuple[T, ...]) -> tuple[T, ...]:
+    """Return normalized values, the same tuple where nothing changed."""
+    normalized = tuple(map(normalize, values))
+    return values if all(map(is_, normalized, values)) else normalized
 
 
 def _normalize_condition(condition: PodCondition) -> PodCondition:
@@ -116,7 +142,9 @@ def merge_for_api(
     is_ending = is_phase_terminal(status.phase) and not is_phase_terminal(api_status.phase)
     is_withheld = is_ending and could_have_running_containers
     conditions = _merge_conditions(api_status, status, with_disruption=is_ending and not is_withheld)
-    merged = evolve(status, conditions=conditions, resource_claim_statuses=api_status.resource_claim_statuses)
+    claims, merged = api_status.resource_claim_statuses, status
+    if conditions != status.conditions or claims != status.resource_claim_statuses:
+        merged = evolve(status, conditions=conditions, resource_claim_statuses=claims)
     if is_withheld:
         merged = evolve(merged, phase=api_status.phase, reason=api_status.reason, message=api_status.message)
     if is_phase_terminal(merged.phase):

@@ -44,6 +44,9 @@ OWNED_BY_KUBELET = frozenset(
 
 _TERMINAL_REASONS = {SUCCEEDED: reasons.POD_COMPLETED, FAILED: reasons.POD_FAILED}
 _RESIZE = frozenset({reasons.POD_RESIZE_PENDING, reasons.POD_RESIZE_IN_PROGRESS})
+_INITIALIZED = PodCondition(type=reasons.INITIALIZED, status="True")
+_SCHEDULED = PodCondition(type=reasons.POD_SCHEDULED, status="True")
+_NOT_KEPT = OWNED_BY_KUBELET | {reasons.DISRUPTION_TARGET}
 
 
 def find_condition(conditions: Iterable[PodCondition], condition_type: str) -> PodCondition | None:
@@ -53,31 +56,28 @@ def find_condition(conditions: Iterable[PodCondition], condition_type: str) -> P
 
 def containers_ready_condition(pod: Pod, statuses: Sequence[ContainerStatus] | None, phase: str | None) -> PodCondition:
     """Make ContainersReady: every main container and sidecar is ready (GenerateContainersReadyCondition)."""
-    condition = PodCondition(type=reasons.CONTAINERS_READY, status="False")
     if statuses is None:
-        return evolve(condition, reason=reasons.UNKNOWN_CONTAINER_STATUSES)
+        return _not_ready(reasons.UNKNOWN_CONTAINER_STATUSES)
     by_name = {status.name: status for status in statuses}
     sidecars = tuple(c for c in pod.spec.init_containers if is_restartable_init_container(c))
     names = [container.name for container in (*sidecars, *pod.spec.containers)]
     unknown = [name for name in names if name not in by_name]
     unready = [name for name in names if name in by_name and not by_name[name].ready]
     if phase == FAILED or (phase == SUCCEEDED and not unknown):
-        return evolve(condition, reason=_TERMINAL_REASONS[phase])
+        return _not_ready(_TERMINAL_REASONS[phase])
     parts = [reasons.containers_with_unknown_status(unknown)] if unknown else []
     parts += [reasons.containers_with_unready_status(unready)] if unready else []
     if parts:
-        return evolve(condition, reason=reasons.CONTAINERS_NOT_READY, message=", ".join(parts))
-    return evolve(condition, status="True")
+        return _not_ready(reasons.CONTAINERS_NOT_READY, ", ".join(parts))
+    return PodCondition(type=reasons.CONTAINERS_READY, status="True")
 
 
-def ready_condition(
-    pod: Pod,
-    conditions: Iterable[PodCondition],
-    statuses: Sequence[ContainerStatus] | None,
-    phase: str | None,
-) -> PodCondition:
-    """Make Ready: all containers are ready and every readiness gate is True (GeneratePodReadyCondition)."""
-    containers_ready = containers_ready_condition(pod, statuses, phase)
+def _not_ready(reason: str, message: str | None = None) -> PodCondition:
+    return PodCondition(type=reasons.CONTAINERS_READY, status="False", reason=reason, message=message)
+
+
+def ready_condition(pod: Pod, conditions: Iterable[PodCondition], containers_ready: PodCondition) -> PodCondition:
+    """Make Ready: ContainersReady and every readiness gate are True (GeneratePodReadyCondition)."""
     if containers_ready.status != "True":
         return evolve(containers_ready, type=reasons.READY)
     by_type = {condition.type: condition for condition in conditions}
@@ -99,23 +99,26 @@ def initialized_condition(
     pod: Pod, statuses: Sequence[ContainerStatus] | None, phase: str | None, *, was_initialized: bool
 ) -> PodCondition:
     """Make Initialized; once True it stays so when `was_initialized` says it was (GeneratePodInitializedCondition)."""
-    done = PodCondition(type=reasons.INITIALIZED, status="True")
     if statuses is None:
         if not pod.spec.init_containers:
-            return done
-        return evolve(done, status="False", reason=reasons.UNKNOWN_CONTAINER_STATUSES)
+            return _INITIALIZED
+        return _not_initialized(reasons.UNKNOWN_CONTAINER_STATUSES)
     by_name = {status.name: status for status in statuses}
     unknown = [c.name for c in pod.spec.init_containers if c.name not in by_name]
     incomplete = [
         c.name for c in pod.spec.init_containers if c.name in by_name and not _is_initialized(c, by_name[c.name])
     ]
     if phase == SUCCEEDED and not unknown:
-        return evolve(done, reason=reasons.POD_COMPLETED)
+        return evolve(_INITIALIZED, reason=reasons.POD_COMPLETED)
     if has_any_regular_container_started(pod, statuses) or not (unknown or incomplete) or was_initialized:
-        return done
+        return _INITIALIZED
     parts = [reasons.containers_with_unknown_status(unknown)] if unknown else []
     parts += [reasons.containers_with_incomplete_status(incomplete)] if incomplete else []
-    return evolve(done, status="False", reason=reasons.CONTAINERS_NOT_INITIALIZED, message=", ".join(parts))
+    return _not_initialized(reasons.CONTAINERS_NOT_INITIALIZED, ", ".join(parts))
+
+
+def _not_initialized(reason: str, message: str | None = None) -> PodCondition:
+    return PodCondition(type=reasons.INITIALIZED, status="False", reason=reason, message=message)
 
 
 def has_any_regular_container_started(pod: Pod, statuses: Iterable[ContainerStatus]) -> bool:
@@ -166,21 +169,22 @@ def generate_conditions(
     Foreign ones come first, as the API has them; a DisruptionTarget that this kubelet has set wins over the API's.
     """
     pod, previous = sync.pod, sync.previous_status.conditions
-    kept = [c for c in pod.status.conditions if c.type not in {*OWNED_BY_KUBELET, reasons.DISRUPTION_TARGET}]
+    kept = [c for c in pod.status.conditions if c.type not in _NOT_KEPT]
     kept += [c for c in previous if c.type in _RESIZE]
     disruption = find_condition(previous, reasons.DISRUPTION_TARGET) or find_condition(
         pod.status.conditions, reasons.DISRUPTION_TARGET
     )
     kept += [disruption] if disruption is not None else []
     was_initialized = _was_initialized(sync)
+    containers_ready = containers_ready_condition(pod, statuses, phase)
     made: list[PodCondition] = []
     if sync.features.enabled("PodReadyToStartContainersCondition"):
         made.append(ready_to_start_containers_condition(sync))
     made += [
         initialized_condition(pod, statuses, phase, was_initialized=was_initialized),
-        ready_condition(pod, kept, statuses, phase),
-        containers_ready_condition(pod, statuses, phase),
-        PodCondition(type=reasons.POD_SCHEDULED, status="True"),
+        ready_condition(pod, kept, containers_ready),
+        containers_ready,
+        _SCHEDULED,
     ]
     restarting = all_containers_restarting_condition(sync, phase)
     return (*kept, *made, *([restarting] if restarting is not None else []))
@@ -224,11 +228,17 @@ def complete_conditions(
 def _complete(condition: PodCondition, previous: PodCondition | None, observation: Observation) -> PodCondition:
     if condition.type not in OWNED_BY_KUBELET or condition.type in _RESIZE:
         return condition
-    before = previous if previous is not None else PodCondition()
-    is_kept = before.status == condition.status and before.last_transition_time is not None
-    generation = observation.observed_generation(before.observed_generation)
-    return evolve(
-        condition,
-        last_transition_time=before.last_transition_time if is_kept else observation.now,
+    generation = observation.observed_generation(previous.observed_generation if previous is not None else None)
+    changed_at = observation.now
+    if previous is not None and previous.status == condition.status and previous.last_transition_time is not None:
+        changed_at = previous.last_transition_time
+    completed = PodCondition(
+        type=condition.type,
+        status=condition.status,
+        reason=condition.reason,
+        message=condition.message,
+        last_probe_time=condition.last_probe_time,
+        last_transition_time=changed_at,
         observed_generation=None if condition.type == reasons.ALL_CONTAINERS_RESTARTING else generation,
     )
+    return previous if previous is not None and previous == completed else completed

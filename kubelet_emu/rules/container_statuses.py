@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 KILLED = 137
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NO_RESOURCES = ResourceRequirements()
 _DONE_INIT = ContainerState(
     terminated=ContainerStateTerminated(reason=reasons.COMPLETED, message=reasons.INIT_STATUS_LOST, exit_code=0)
 )
@@ -92,10 +93,7 @@ class _Converter:
             if status.state.waiting is not None and self._is_done_init(container):
                 return evolve(status, state=_DONE_INIT)
         else:
-            status = self._converted(container, instances[0], previous)
-            if len(instances) > 1:
-                older = self._converted(container, instances[1], previous)
-                status = evolve(status, last_state=older.state)
+            status = self._converted(container, instances, previous)
         return self._with_start_failure(container, status)
 
     def _default(self, container: AnyContainer, previous: ContainerStatus | None) -> ContainerStatus:
@@ -104,15 +102,14 @@ class _Converter:
             return previous
         has_init = bool(self.sync.pod.spec.init_containers)
         reason = reasons.POD_INITIALIZING if has_init else reasons.CONTAINER_CREATING
-        status = ContainerStatus(
+        return ContainerStatus(
             name=container.name,
             image=container.image or "",
             state=ContainerState(waiting=ContainerStateWaiting(reason=reason)),
             volume_mounts=self._volume_mounts(container, previous),
+            restart_count=previous.restart_count if previous is not None else 0,
+            last_state=previous.last_state if previous is not None else ContainerState(),
         )
-        if previous is not None:
-            status = evolve(status, restart_count=previous.restart_count, last_state=previous.last_state)
-        return status
 
     def _is_done_init(self, container: AnyContainer) -> bool:
         """Tell whether an init container that is not there must have ended, as a main container was created."""
@@ -148,10 +145,14 @@ class _Converter:
         )
 
     def _converted(
-        self, container: AnyContainer, instance: runtime_api.ContainerStatus, previous: ContainerStatus | None
+        self,
+        container: AnyContainer,
+        instances: tuple[runtime_api.ContainerStatus, ...],
+        previous: ContainerStatus | None,
     ) -> ContainerStatus:
-        """Return the status that one instance makes (convertContainerStatus)."""
-        spec, container_id = container.resources or ResourceRequirements(), f"{self.runtime_name}://{instance.id}"
+        """Return the status that the newest instance makes, after the one before it (convertContainerStatus)."""
+        instance, spec = instances[0], container.resources or _NO_RESOURCES
+        container_id = self._id(instance)
         is_running = instance.state is runtime_api.ContainerState.RUNNING
         return ContainerStatus(
             name=container.name,
@@ -163,10 +164,15 @@ class _Converter:
             allocated_resources=spec.requests,
             volume_mounts=self._volume_mounts(container, previous),
             stop_signal=instance.stop_signal if self.sync.features.enabled("ContainerStopSignals") else None,
-            state=self._state(instance, container_id, previous),
-            last_state=self._last_state(container_id, previous),
+            state=self._state(instance, previous),
+            last_state=(
+                self._state(instances[1], previous) if len(instances) > 1 else self._last_state(container_id, previous)
+            ),
             started=previous.started if previous is not None and is_running else None,
         )
+
+    def _id(self, instance: runtime_api.ContainerStatus) -> str:
+        return f"{self.runtime_name}://{instance.id}"
 
     def _restart_count(self, instance: runtime_api.ContainerStatus, previous: ContainerStatus | None) -> int:
         """Return a restart count that never falls (KEP-5532)."""
@@ -189,14 +195,12 @@ class _Converter:
         is_another = previous.container_id != container_id and previous.state.terminated is not None
         return ContainerState(terminated=(previous.state if is_another else previous.last_state).terminated)
 
-    def _state(
-        self, instance: runtime_api.ContainerStatus, container_id: str, previous: ContainerStatus | None
-    ) -> ContainerState:
+    def _state(self, instance: runtime_api.ContainerStatus, previous: ContainerStatus | None) -> ContainerState:
         match instance.state:
             case runtime_api.ContainerState.RUNNING:
-                return ContainerState(running=ContainerStateRunning(started_at=instance.started_at))
+                return ContainerState(running=ContainerStateRunning(started_at=_whole(instance.started_at)))
             case runtime_api.ContainerState.EXITED:
-                return ContainerState(terminated=self._terminated(container_id, instance))
+                return ContainerState(terminated=self._terminated(instance))
             case runtime_api.ContainerState.UNKNOWN if previous is not None and previous.state.running is not None:
                 return ContainerState(terminated=self._unknown())
             case runtime_api.ContainerState.CREATED | runtime_api.ContainerState.UNKNOWN:
@@ -204,7 +208,7 @@ class _Converter:
             case _:
                 assert_never(instance.state)
 
-    def _terminated(self, container_id: str, instance: runtime_api.ContainerStatus) -> ContainerStateTerminated:
+    def _terminated(self, instance: runtime_api.ContainerStatus) -> ContainerStateTerminated:
         observed, spec = self.sync.observed, self.sync.pod.spec
         message = observed.termination_messages.get(instance.id, instance.message)
         containers = len(spec.init_containers) + len(spec.containers) + len(spec.ephemeral_containers)
@@ -212,9 +216,9 @@ class _Converter:
             exit_code=instance.exit_code or 0,
             reason=instance.reason or None,
             message=limit_message(message, containers) or None,
-            started_at=instance.started_at or _EPOCH,
-            finished_at=instance.finished_at or _EPOCH,
-            container_id=container_id,
+            started_at=_whole(instance.started_at) or _EPOCH,
+            finished_at=_whole(instance.finished_at) or _EPOCH,
+            container_id=self._id(instance),
         )
 
     def _unknown(self) -> ContainerStateTerminated:
@@ -257,6 +261,11 @@ def _volume_mount(mount: VolumeMount) -> VolumeMountStatus:
         return status
     is_recursive = mount.recursive_read_only == "Enabled"
     return evolve(status, read_only=True, recursive_read_only="Enabled" if is_recursive else "Disabled")
+
+
+def _whole(moment: datetime | None) -> datetime | None:
+    """Return a time as a status keeps it (kubelet v1.36 normalizeStatus)."""
+    return moment.replace(microsecond=0) if moment is not None else None
 
 
 def _restart_count(instance: runtime_api.ContainerStatus) -> int:

@@ -6,6 +6,7 @@ Values only. `ObservedPod` is the kubelet's kubecontainer.PodStatus; its tuples 
 from __future__ import annotations
 
 import enum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -63,11 +64,21 @@ class ObservedPod:
 
     def find(self, name: str) -> ContainerStatus | None:
         """Return the newest instance of a container (kubelet FindContainerStatusByName)."""
-        return next((c for c in self.containers if c.metadata.name == name), None)
+        instances = self._by_name.get(name)
+        return instances[0] if instances else None
 
     def instances(self, name: str) -> tuple[ContainerStatus, ...]:
         """Return all instances of a container, newest first."""
-        return tuple(c for c in self.containers if c.metadata.name == name)
+        return self._by_name.get(name, ())
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, tuple[ContainerStatus, ...]]:
+        """All instances by name, newest first: a sync asks for each container many times."""
+        found: dict[str, tuple[ContainerStatus, ...]] = {}
+        for status in self.containers:
+            name = status.metadata.name
+            found[name] = (*found.get(name, ()), status)
+        return found
 
     def running(self) -> tuple[ContainerStatus, ...]:
         """Return the instances that run or whose state is unknown (kubelet GetRunningContainerStatuses)."""

@@ -14,13 +14,15 @@ from kubelet_emu.rules.restart import is_restartable_init_container
 from runtime.api import ContainerID
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kubelet_emu.api.v1 import Container
-    from kubelet_emu.api.v1_status import ContainerStatus, PodStatus
+    from kubelet_emu.api.v1_status import ContainerStatus
     from kubelet_emu.rules.observed import SyncInput
 
 
 def started_and_ready(
-    sync: SyncInput, status: PodStatus
+    sync: SyncInput, inits: Iterable[ContainerStatus], mains: Iterable[ContainerStatus]
 ) -> tuple[tuple[ContainerStatus, ...], tuple[ContainerStatus, ...]]:
     """Return the statuses of init and of main containers with `started` and `ready` filled in (UpdatePodStatus).
 
@@ -28,13 +30,13 @@ def started_and_ready(
     unready here: it stays ready while all containers are reset.
     """
     spec = {c.name: c for c in (*sync.pod.spec.init_containers, *sync.pod.spec.containers)}
-    inits = tuple(
+    probed_inits = tuple(
         _probed(sync, spec[each.name], each)
         if is_restartable_init_container(spec[each.name])
         else _init(sync, spec[each.name], each)
-        for each in status.init_container_statuses
+        for each in inits
     )
-    return inits, tuple(_probed(sync, spec[each.name], each) for each in status.container_statuses)
+    return probed_inits, tuple(_probed(sync, spec[each.name], each) for each in mains)
 
 
 def _init(sync: SyncInput, container: Container, status: ContainerStatus) -> ContainerStatus:

@@ -20,7 +20,7 @@ from kubelet_emu.rules.conditions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from kubelet_emu.api.v1 import Pod
@@ -40,14 +40,12 @@ def set_container_readiness(
     A container without a status, or one that is so already, changes nothing. Source: kubelet v1.36
     SetContainerReadiness.
     """
-    changed = _with_container(status, container_name, lambda container: evolve(container, ready=ready))
-    if changed == status:
+    if all(each.ready is ready for each in _named(status, container_name)):
         return status
+    changed = _with_container(status, container_name, lambda container: evolve(container, ready=ready))
     statuses = (*changed.init_container_statuses, *changed.container_statuses)
-    made = (
-        ready_condition(pod, changed.conditions, statuses, changed.phase),
-        containers_ready_condition(pod, statuses, changed.phase),
-    )
+    containers_ready = containers_ready_condition(pod, statuses, changed.phase)
+    made = (ready_condition(pod, changed.conditions, containers_ready), containers_ready)
     return _with_conditions(pod, changed, made, now)
 
 
@@ -58,7 +56,12 @@ def set_container_startup(
     started: bool,  # noqa: FBT001 - the kubelet's own order of arguments
     now: datetime,  # noqa: ARG001
 ) -> PodStatus:
-    """Return the status with one container's `started` changed (kubelet v1.36 SetContainerStartup)."""
+    """Return the status with one container's `started` changed, the same one when it is so already.
+
+    Source: kubelet v1.36 SetContainerStartup.
+    """
+    if all(each.started is started for each in _named(status, container_name)):
+        return status
     return _with_container(status, container_name, lambda container: evolve(container, started=started))
 
 
@@ -68,6 +71,11 @@ def set_ready_to_start_containers(pod: Pod, status: PodStatus, now: datetime, fe
         return status
     made = PodCondition(type=reasons.POD_READY_TO_START_CONTAINERS, status="True")
     return _with_conditions(pod, status, (made,), now)
+
+
+def _named(status: PodStatus, name: str) -> Iterator[ContainerStatus]:
+    """Return what a status says of a container: nothing, or one entry."""
+    return (each for each in (*status.init_container_statuses, *status.container_statuses) if each.name == name)
 
 
 def _with_container(status: PodStatus, name: str, change: Callable[[ContainerStatus], ContainerStatus]) -> PodStatus:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from kubelet_emu.api import reasons, reasons_node
 from kubelet_emu.api.v1_status import HostIP, PodIP, PodStatus
@@ -84,36 +84,26 @@ def generate_api_pod_status(
     `pod_is_terminal` says that everything was stopped for good; `host_ips` are the node's addresses, primary first;
     `override` is written over the result when a kill begins; `runtime_name` begins container ids.
     """
-    status = _with_phase(sync, _converted(sync, runtime_name), pod_is_terminal=pod_is_terminal)
-    inits, mains = started_and_ready(sync, status)
-    observation = _observation(sync)
-    conditions = generate_conditions(sync, (*inits, *mains), status.phase)
+    converted = _converted(sync, runtime_name)
+    phase, reason, message = _phase(sync, converted, pod_is_terminal=pod_is_terminal)
+    previous, observation = sync.previous_status, _observation(sync)
+    inits, mains = started_and_ready(sync, converted.inits, converted.mains)
+    inits = _kept(previous.init_container_statuses, inits)
+    mains = _kept(previous.container_statuses, mains)
+    conditions = generate_conditions(sync, (*inits, *mains), phase)
     pod_ips = _host_network_ips(sync, host_ips) if sync.pod.spec.host_network else _pod_ips(sync, host_ips)
-    status = evolve(
-        status,
+    status = PodStatus(
+        phase=phase,
+        reason=reason,
+        message=message,
         init_container_statuses=inits,
         container_statuses=mains,
-        conditions=complete_conditions(conditions, sync.previous_status.conditions, observation),
+        ephemeral_container_statuses=converted.ephemeral,
+        conditions=complete_conditions(conditions, previous.conditions, observation),
         host_ip=host_ips[0] if host_ips else None,
         host_ips=tuple(HostIP(ip=ip) for ip in host_ips),
         pod_ip=pod_ips[0] if pod_ips else None,
         pod_ips=tuple(PodIP(ip=ip) for ip in pod_ips),
-    )
-    if override is not None:
-        status = _overridden(sync, status, override, observation)
-    return status
-
-
-def _converted(sync: SyncInput, runtime_name: str) -> PodStatus:
-    """Return container statuses and the fields that come from the pod (kubelet v1.36 convertStatusToAPIStatus)."""
-    spec, previous = sync.pod.spec, sync.previous_status
-    mains = ContainerList.of(spec.containers, previous.container_statuses)
-    inits = ContainerList.of(spec.init_containers, previous.init_container_statuses, is_init=True)
-    ephemeral = ContainerList.of(spec.ephemeral_containers, previous.ephemeral_container_statuses)
-    return PodStatus(
-        container_statuses=_by_name(convert_container_statuses(sync, mains, runtime_name)),
-        init_container_statuses=convert_container_statuses(sync, inits, runtime_name),
-        ephemeral_container_statuses=_by_name(convert_container_statuses(sync, ephemeral, runtime_name)),
         qos_class=previous.qos_class or sync.pod.status.qos_class or compute_pod_qos(sync.pod, sync.features),
         start_time=previous.start_time or sync.pod.status.start_time or sync.now,
         observed_generation=_observed_generation(sync),
@@ -121,22 +111,51 @@ def _converted(sync: SyncInput, runtime_name: str) -> PodStatus:
         resources=pod_resources(sync.pod, sync.features),
         resource_claim_statuses=previous.resource_claim_statuses or sync.pod.status.resource_claim_statuses,
     )
+    if override is not None:
+        status = _overridden(sync, status, override, observation)
+    return status
+
+
+def _kept(previous: tuple[ContainerStatus, ...], made: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
+    """Return what was made, with the same objects as before where nothing changed: they need no second look."""
+    by_name = {status.name: status for status in previous}
+    return tuple(old if (old := by_name.get(new.name)) is not None and old == new else new for new in made)
+
+
+@frozen
+class _Converted:
+    """Container statuses before `started` and `ready` are filled in: of init, main and ephemeral containers."""
+
+    inits: tuple[ContainerStatus, ...]
+    mains: tuple[ContainerStatus, ...]
+    ephemeral: tuple[ContainerStatus, ...]
+
+
+def _converted(sync: SyncInput, runtime_name: str) -> _Converted:
+    """Return what the runtime shows of each container (kubelet v1.36 convertStatusToAPIStatus)."""
+    spec, previous = sync.pod.spec, sync.previous_status
+    inits = ContainerList.of(spec.init_containers, previous.init_container_statuses, is_init=True)
+    mains = ContainerList.of(spec.containers, previous.container_statuses)
+    ephemeral = ContainerList.of(spec.ephemeral_containers, previous.ephemeral_container_statuses)
+    return _Converted(
+        convert_container_statuses(sync, inits, runtime_name),
+        _by_name(convert_container_statuses(sync, mains, runtime_name)),
+        _by_name(convert_container_statuses(sync, ephemeral, runtime_name)),
+    )
 
 
 def _by_name(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
     return tuple(sorted(statuses, key=lambda status: status.name))
 
 
-def _init_and_main(status: PodStatus) -> tuple[ContainerStatus, ...]:
-    return (*status.init_container_statuses, *status.container_statuses)
-
-
-def _with_phase(sync: SyncInput, status: PodStatus, *, pod_is_terminal: bool) -> PodStatus:
-    """Add phase, reason and message: a terminal phase is never left, and a reason lasts as long as its phase."""
+def _phase(
+    sync: SyncInput, converted: _Converted, *, pod_is_terminal: bool
+) -> tuple[str | None, str | None, str | None]:
+    """Return phase, reason and message: a terminal phase is never left, and a reason lasts as long as its phase."""
     previous, api = sync.previous_status, sync.pod.status
     phase: str | None = get_phase(
         sync.pod,
-        _init_and_main(status),
+        (*converted.inits, *converted.mains),
         pod_is_terminal=pod_is_terminal,
         pod_has_initialized=has_any_active_regular_container_started(sync.pod, sync.observed),
         is_static=sync.is_static,
@@ -152,7 +171,7 @@ def _with_phase(sync: SyncInput, status: PodStatus, *, pod_is_terminal: bool) ->
         phase, reason, message = "Failed", deadline.reason, deadline.message
     if is_phase_terminal(api.phase):
         phase = api.phase
-    return evolve(status, phase=phase, reason=reason, message=message)
+    return phase, reason, message
 
 
 def _observation(sync: SyncInput) -> Observation:

@@ -57,7 +57,7 @@ def _conditions(pod: Pod, given: Fields, statuses: list[ContainerStatus], phase:
     foreign = [PodCondition(type=gate, status=gates.choice(gate, GATE_STATUSES)) for gate in gates.values]
     made = (
         initialized_condition(pod, statuses, phase, was_initialized=given.flag("oldInitialized")),
-        ready_condition(pod, foreign, statuses, phase),
+        ready_condition(pod, foreign, containers_ready_condition(pod, statuses, phase)),
         containers_ready_condition(pod, statuses, phase),
     )
     completed = complete_conditions(made, (), Observation(now=NOW, generation=None))

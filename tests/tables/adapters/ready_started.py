@@ -67,12 +67,7 @@ def check(row: Fields, shared: Mapping[str, Any]) -> None:
     )
     before = ContainerStatus(name="c", container_id=f"stub://{instance.id}", state=_state(given.take("state")))
     is_main = kind == "main"
-    inits, mains = started_and_ready(
-        sync,
-        PodStatus(
-            container_statuses=(before,) if is_main else (), init_container_statuses=() if is_main else (before,)
-        ),
-    )
+    inits, mains = started_and_ready(sync, () if is_main else (before,), (before,) if is_main else ())
     (shown,) = (*mains, *inits)
     stored = readiness if isinstance(readiness, ProbeResult) else None
     row.part("out").check(

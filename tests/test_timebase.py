@@ -170,6 +170,44 @@ async def test_an_appointment_that_is_hastened_is_kept_early(autojump_clock: Moc
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.parametrize("is_virtual", [True, False])
+async def test_an_appointment_may_be_put_off_as_often_as_need_be(
+    autojump_clock: MockClock, *, is_virtual: bool
+) -> None:
+    timebase, asked = Timebase(epoch=EPOCH, is_virtual=is_virtual), list[float]()
+    appointment = timebase.appointment(Lane.PROBE, "a")
+
+    def put_off() -> float | None:
+        asked.append(trio.current_time())
+        return trio.current_time() + 2 if trio.current_time() < 6 else None
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(timebase.referee)
+        assert not await appointment.keep(2, put_off)
+        assert asked == [2, 4, 6]
+        nursery.start_soon(hasten_at, 9, appointment)
+        assert await appointment.keep(20, put_off)
+        assert (trio.current_time(), asked) == (9, [2, 4, 6])
+        nursery.cancel_scope.cancel()
+
+
+async def test_an_appointment_that_is_hastened_while_it_is_due_is_not_put_off(autojump_clock: MockClock) -> None:
+    timebase = Timebase(epoch=EPOCH, is_virtual=True)
+    second = timebase.appointment(Lane.PROBE, "b")
+
+    async def first() -> None:
+        await timebase.turn(Lane.PROBE, "a", 5)
+        second.hasten()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(timebase.referee)
+        nursery.start_soon(first)
+        assert not await second.keep(5, lambda: 10)
+        assert await second.keep(20)
+        nursery.cancel_scope.cancel()
+    assert trio.current_time() == 5
+
+
 async def hasten_at(at: float, appointment: Appointment) -> None:
     """Hasten an appointment at a time."""
     await trio.sleep_until(at)

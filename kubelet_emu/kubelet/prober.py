@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.recorder import Recorder
     from kubelet_emu.kubelet.timebase import Appointment, Timebase
     from kubelet_emu.rules.probe_outcomes import ProbeOutcome
+    from kubelet_emu.rules.probes import ProbeStep
     from runtime.api import ContainerID, Runtime
 
 ProbeKey = tuple[str, ProbeKind]
@@ -282,34 +283,52 @@ class ProbeWorker:
             self.manager.ended(self)
 
     async def _next_tick(self, tick_at: float) -> float:
-        """Wait for the next tick and return when the one after it is due.
+        """Wait for the next tick that has anything to do and return when the one after it is due.
 
         A tick that came during an attempt is due at once, others that were missed are lost; the phase stays, unless a
         run was asked for.
         """
-        if await self._ticks.keep(tick_at):
+
+        def put_off() -> float | None:
+            nonlocal tick_at
+            decided = self._decide(self.manager.pod_status(self.key[0]))
+            if self._is_stopping or not decided.is_idle(self.state):
+                return None
+            tick_at = self._after(tick_at)
+            return tick_at
+
+        if await self._ticks.keep(tick_at, put_off):
             return trio.current_time() + self._times.period
+        return self._after(tick_at)
+
+    def _after(self, tick_at: float) -> float:
+        """Return the time of the first tick after now that keeps the phase of another."""
         now = trio.current_time()
         while tick_at <= now:
             tick_at += self._times.period
         return tick_at
 
-    async def _tick(self) -> bool:
-        """Do one tick and tell whether the worker goes on (kubelet v1.36 worker.doProbe)."""
-        manager, (uid, _, kind) = self.manager, self.key
-        status = manager.pod_status(uid)
-        decided = step(
+    def _decide(self, status: PodStatus | None) -> ProbeStep:
+        """Return what a tick at this moment would do."""
+        manager = self.manager
+        return step(
             self.state,
             ProbeTick(
                 pod=self.pod,
                 container=self.container,
-                kind=kind,
+                kind=self.key[2],
                 status=status,
                 now=manager.timebase.now(),
                 features=manager.features,
                 adopted=manager.adopted,
             ),
         )
+
+    async def _tick(self) -> bool:
+        """Do one tick and tell whether the worker goes on (kubelet v1.36 worker.doProbe)."""
+        manager, (uid, _, kind) = self.manager, self.key
+        status = manager.pod_status(uid)
+        decided = self._decide(status)
         self.state = decided.state
         if decided.removed is not None:
             manager.store.remove(kind, decided.removed)

@@ -11,11 +11,15 @@ from __future__ import annotations
 import enum
 import math
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import trio
 from attrs import define, field
 
 from kubelet_emu.kubelet.turns import Referee, Ticket
+
+if TYPE_CHECKING:
+    from kubelet_emu.kubelet.turns import PutOff
 
 
 class Lane(enum.IntEnum):
@@ -36,6 +40,8 @@ class Timebase:
     is_virtual: bool = False
     is_machine: bool = False
     _started_at: float | None = field(default=None, init=False)
+    _told_at: float = field(default=math.nan, init=False)
+    _told: datetime = field(init=False)
     _referee: Referee = field(factory=Referee, init=False)
 
     @classmethod
@@ -54,7 +60,10 @@ class Timebase:
 
     def now(self) -> datetime:
         """Return the wall time, aware UTC."""
-        return self.epoch + timedelta(seconds=self.seconds())
+        seconds = self.seconds()
+        if seconds != self._told_at:
+            self._told_at, self._told = seconds, self.epoch + timedelta(seconds=seconds)
+        return self._told
 
     def trio_time(self, seconds: float) -> float:
         """Return a time of this timebase as Trio time, for deadlines that are never computed anew."""
@@ -95,30 +104,56 @@ class Appointment:
     lane: Lane
     key: str
     _ticket: Ticket | None = field(default=None, init=False)
-    _hastened: trio.Event = field(factory=trio.Event, init=False)
+    _woken: trio.Event = field(factory=trio.Event, init=False)
+    _is_hastened: bool = field(default=False, init=False)
 
-    async def keep(self, at: float) -> bool:
+    async def keep(self, at: float, put_off: PutOff | None = None) -> bool:
         """Wait until `at` (Trio time) or `hasten`, then for the actor's turn; tell whether it was hastened.
 
-        Cancellation leaves the queue unharmed.
+        When the turn has come `put_off` may give a later time to wait for. Cancellation leaves the queue unharmed.
         """
         if self.referee is None:
-            with trio.move_on_at(at):
-                await self._hastened.wait()
-            was_hastened = self._hastened.is_set()
+            was_hastened = await self._wait(at, put_off)
         else:
-            self._ticket = self.referee.take(self.lane, self.key, -math.inf if self._hastened.is_set() else at)
-            await self.referee.wait(self._ticket)
-            was_hastened, self._ticket = self._ticket.at < at, None
+            was_hastened = await self._take_turn(self.referee, at, put_off)
         if was_hastened:
-            self._hastened = trio.Event()
+            self._is_hastened = False
         return was_hastened
+
+    async def _take_turn(self, referee: Referee, at: float, put_off: PutOff | None) -> bool:
+        """Wait in virtual time."""
+        if self._is_hastened:
+            ticket = referee.take(self.lane, self.key, -math.inf)
+            ticket.is_hastened = True
+        else:
+            ticket = self._ticket = referee.take(self.lane, self.key, at, put_off)
+        await referee.wait(ticket)
+        self._ticket = None
+        return ticket.is_hastened
+
+    async def _wait(self, at: float, put_off: PutOff | None) -> bool:
+        """Wait on a real clock."""
+        self._woken = trio.Event()
+        if self._is_hastened:
+            self._woken.set()
+        while True:
+            with trio.move_on_at(at):
+                await self._woken.wait()
+            later = put_off() if put_off is not None and not self._is_hastened else None
+            if later is None:
+                return self._is_hastened
+            at = later
 
     def hasten(self) -> None:
         """End the wait, or the next one when its time has come already."""
-        self._hastened.set()
+        self._is_hastened = True
+        self._woken.set()
         if self.referee is not None and self._ticket is not None:
             self.referee.hasten(self._ticket)
+
+    def catch_up(self) -> None:
+        """Let what hastened it until now count as seen."""
+        self._is_hastened = False
 
 
 def _machine_time() -> datetime:

@@ -2,17 +2,25 @@
 
 Everybody who waits has a `Ticket`. The referee lets everything that happens at an instant happen, then releases the
 first ticket by (lane, key, number), lets everything that follows from it happen, releases the next one, and so on. It
-keeps those who wait for a time, too, so that there is one deadline instead of one for each.
+keeps those who wait for a time, too, so that there is one deadline instead of one for each. Who finds that there is
+nothing to do yet puts the ticket off: that wakes no task.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
+from typing import TYPE_CHECKING
 
 import trio
 import trio.testing
 from attrs import define, field
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    PutOff = Callable[[], float | None]
+    """Return a later time when there is nothing to do yet, None when there is; called when a turn has come."""
 
 
 @define(eq=False)
@@ -24,6 +32,8 @@ class Ticket:
     number: int
     at: float
     task: trio.lowlevel.Task | None
+    put_off: PutOff | None = None
+    is_hastened: bool = False
 
 
 @define(eq=False)
@@ -36,23 +46,28 @@ class Referee:
     _arrived: trio.Event = field(factory=trio.Event, init=False)
     _alarm: trio.CancelScope = field(factory=trio.CancelScope, init=False)
 
-    def take(self, lane: int, key: str, at: float) -> Ticket:
+    def take(self, lane: int, key: str, at: float, put_off: PutOff | None = None) -> Ticket:
         """Queue the running task and return its ticket, for `wait`."""
         self._tickets += 1
-        ticket = Ticket(lane, key, self._tickets, at, trio.lowlevel.current_task())
+        ticket = Ticket(lane, key, self._tickets, at, trio.lowlevel.current_task(), put_off)
         if at > trio.current_time():
-            heapq.heappush(self._later, (at, ticket.number, ticket))
-            self._set_alarm()
+            self._keep_for_later(ticket)
         else:
             self._let_in(ticket)
         return ticket
 
     def hasten(self, ticket: Ticket) -> None:
-        """Let a ticket's time come now, unless it has."""
-        if ticket.at > trio.current_time():
-            ticket.at = trio.current_time()
+        """Let a ticket's time come now, unless it has; it is not put off any more."""
+        ticket.put_off = None
+        now = trio.current_time()
+        if ticket.at > now:
+            ticket.at, ticket.is_hastened = now, True
             self._let_in(ticket)
             self._set_alarm()
+
+    def _keep_for_later(self, ticket: Ticket) -> None:
+        heapq.heappush(self._later, (ticket.at, ticket.number, ticket))
+        self._set_alarm()
 
     def _let_in(self, ticket: Ticket) -> None:
         heapq.heappush(self._waiting, (ticket.lane, ticket.key, ticket.number, ticket))
@@ -81,11 +96,22 @@ class Referee:
         while True:
             while self._waiting:
                 await trio.testing.wait_all_tasks_blocked()
-                task = heapq.heappop(self._waiting)[-1].task
-                if task is not None:
-                    trio.lowlevel.reschedule(task)
+                self._release_first()
             self._arrived = trio.Event()
             await self._arrived.wait()
+
+    def _release_first(self) -> None:
+        """Release the first ticket that is neither given up nor put off."""
+        while self._waiting:
+            ticket = heapq.heappop(self._waiting)[-1]
+            if ticket.task is None:
+                continue
+            later = ticket.put_off() if ticket.put_off is not None else None
+            if later is None:
+                trio.lowlevel.reschedule(ticket.task)
+                return
+            ticket.at = later
+            self._keep_for_later(ticket)
 
     def _let_in_due(self) -> None:
         now = trio.current_time()

@@ -88,6 +88,10 @@ class ProbeStep:
     run: bool = False
     goes_on: bool = True
 
+    def is_idle(self, before: ProbeWorkerState) -> bool:
+        """Tell whether it is nothing, with a state that stays `before`."""
+        return self.state is before and self.goes_on and not (self.run or self.stored or self.removed)
+
 
 def probe_times(probe: Probe) -> ProbeTimes:
     """Return a probe's numbers; 0 and absent both mean the default (kubelet v1.36 SetDefaults_Probe)."""
@@ -150,7 +154,13 @@ def step(state: ProbeWorkerState, tick: ProbeTick) -> ProbeStep:
     if container_id == state.container_id:
         return _step_of(state, tick, container)
     taken = _step_of(evolve(state, container_id=container_id, on_hold=False), tick, container)
-    return evolve(taken, removed=state.container_id, stored=(*_initial(tick, container, container_id), *taken.stored))
+    return ProbeStep(
+        state=taken.state,
+        removed=state.container_id,
+        stored=(*_initial(tick, container, container_id), *taken.stored),
+        run=taken.run,
+        goes_on=taken.goes_on,
+    )
 
 
 def _initial(tick: ProbeTick, container: ContainerStatus, container_id: ContainerID) -> tuple[ProbeResult, ...]:
@@ -223,12 +233,18 @@ def observe(
     Source: kubelet v1.36 worker.doProbe, after the call of the probe.
     """
     run = state.result_run + 1 if result is state.last_result else 1
-    state = evolve(state, last_result=result, result_run=run)
     threshold = times.failure_threshold if result is ProbeResult.FAILURE else times.success_threshold
-    if run < threshold:
-        return state, None
-    decided = kind is ProbeKind.STARTUP or (kind is ProbeKind.LIVENESS and result is ProbeResult.FAILURE)
-    return (evolve(state, on_hold=True, result_run=0) if decided else state), result
+    is_told = run >= threshold
+    is_decided = is_told and (
+        kind is ProbeKind.STARTUP or (kind is ProbeKind.LIVENESS and result is ProbeResult.FAILURE)
+    )
+    counted = ProbeWorkerState(
+        container_id=state.container_id,
+        last_result=result,
+        result_run=0 if is_decided else run,
+        on_hold=state.on_hold or is_decided,
+    )
+    return counted, result if is_told else None
 
 
 def needs_readiness_run(status: ContainerStatus, result: ProbeResult | None) -> bool:

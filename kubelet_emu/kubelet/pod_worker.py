@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.v1_status import PodStatus
     from kubelet_emu.kubelet.container_manager import SyncResult
     from kubelet_emu.kubelet.services import NodeServices
+    from kubelet_emu.kubelet.timebase import Appointment
     from kubelet_emu.rules.actions import PodActions
     from kubelet_emu.rules.observed import ObservedPod
     from kubelet_emu.rules.statuses import PodStatusOverride
@@ -88,7 +89,8 @@ class PodWorker:
     is_static: bool = False
     on_terminated: Callable[[Pod], None]
     state: WorkerState = WorkerState.SYNC
-    _wake: trio.Event = field(factory=trio.Event, init=False)
+    _visits: Appointment = field(init=False)
+    _is_its_turn: bool = field(default=False, init=False)
     _termination: Termination | None = field(default=None, init=False)
     _requested: trio.Event = field(factory=trio.Event, init=False)
     _status_when_requested: PodStatus | None = field(default=None, init=False)
@@ -98,6 +100,10 @@ class PodWorker:
     _steps: int = field(default=0, init=False)
     _seen: _Seen | None = field(default=None, init=False)
     _told: SyncInput | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Make what the worker waits with."""
+        self._visits = self.services.timebase.appointment(Lane.WORKER, self.key)
 
     @property
     def uid(self) -> str:
@@ -111,7 +117,7 @@ class PodWorker:
 
     def wake(self) -> None:
         """Say that something changed; the worker looks for itself what."""
-        self._wake.set()
+        self._visits.hasten()
 
     def terminate(self, termination: Termination) -> None:
         """Ask for the end. A later request may shorten the grace of a round that has not begun, never of one that runs.
@@ -153,7 +159,8 @@ class PodWorker:
             return
         due = self.services.timebase.seconds()
         while self._termination is None:
-            await self._wait_until(due)
+            await self._visits.keep(self.services.timebase.trio_time(due))
+            self._is_its_turn = True
             if self._termination is not None:
                 return
             pod, observed = await self._next_step()
@@ -162,18 +169,14 @@ class PodWorker:
                 return
             due = self._due(pod, wait)
 
-    async def _wait_until(self, due: float) -> None:
-        """Sleep until woken or `due` (seconds of the timebase)."""
-        deadline = self.services.timebase.trio_time(due)
-        with trio.move_on_at(deadline):
-            while not self._wake.is_set():
-                await self._wake.wait()
-
     async def _next_step(self) -> tuple[Pod, ObservedPod]:
         """Return what the next step works on: the pod as it is now, and a look at the runtime after the last step."""
         pleg, timebase = self.services.pleg, self.services.timebase
-        await timebase.turn(Lane.WORKER, self.key)
-        pod, self._wake = self.pod, trio.Event()
+        if not self._is_its_turn:
+            await timebase.turn(Lane.WORKER, self.key)
+        self._is_its_turn = False
+        self._visits.catch_up()
+        pod = self.pod
         if not pleg.has_newer(self.uid, self._last_look):
             await pleg.newer_than(self.uid, self._last_look)
             await timebase.turn(Lane.WORKER, self.key)

@@ -22,12 +22,15 @@ _ESCAPES = {
     "\\": r"\\",
     '"': r"\"",
 }
+_QUOTED = frozenset('\\"')
 _LAST_ASCII = 0x7F
 _LAST_BMP = 0xFFFF
 
 
 def quote(text: str) -> str:
     """Return `text` as Go's %q writes it (Go strconv.Quote)."""
+    if text.isascii() and text.isprintable() and not _QUOTED.intersection(text):
+        return f'"{text}"'
     return '"' + "".join(_escape(character) for character in text) + '"'
 
 

@@ -7,6 +7,7 @@ v1.28 to v1.36.
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -102,8 +103,11 @@ class FeatureGates:
 
     def enabled(self, name: str) -> bool:
         """Tell whether a gate is on; KeyError for a name the table lacks."""
-        default = self.defaults[name]
-        return self.overrides.get(name, default)
+        return self._gates[name]
+
+    @cached_property
+    def _gates(self) -> Mapping[str, bool]:
+        return {name: self.overrides.get(name, on) for name, on in self.defaults.items()}
 
 
 def gates_for(version: str, overrides: Mapping[str, bool] | None = None) -> FeatureGates:

@@ -9,6 +9,7 @@ Only the relist loop writes the cache. Source: kubelet v1.36 pkg/kubelet/pleg/ge
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import trio
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from runtime.api import ContainerID, ContainerStatus, ContainerSummary, PodSandboxStatus, Runtime, SandboxID
 
 UID_LABEL = "io.kubernetes.pod.uid"
-Shape = tuple[tuple[str, str], ...]
+Shape = tuple[tuple[str, PodSandboxState | ContainerState], ...]
 
 
 @frozen
@@ -232,10 +233,11 @@ class PLEG:
     def _take_in(self, uid: str, entry: CacheEntry) -> None:
         old = self._cache.get(uid)
         if old is not None and old.observed == entry.observed:
-            self._cache[uid] = evolve(old, look=entry.look, shape=entry.shape)
+            self._cache[uid] = CacheEntry(old.observed, entry.shape, entry.look, old.changes)
             return
         is_told = old is not None or bool(entry.observed.sandboxes)
-        self._cache[uid] = evolve(entry, changes=(old.changes if old else 0) + is_told)
+        changes = (old.changes if old else 0) + is_told
+        self._cache[uid] = CacheEntry(entry.observed, entry.shape, entry.look, changes)
         self._forget_removed(old.observed if old else None, entry.observed)
         if is_told:
             before = old.observed if old else None
@@ -267,9 +269,9 @@ class PLEG:
 
 def _shapes(sandboxes: Iterable[PodSandboxStatus], containers: Iterable[ContainerSummary]) -> dict[str, Shape]:
     """Return, by pod uid, the ids and states that a list shows."""
-    shapes: dict[str, list[tuple[str, str]]] = {}
+    shapes: dict[str, list[tuple[str, PodSandboxState | ContainerState]]] = {}
     for sandbox in sandboxes:
-        shapes.setdefault(sandbox.metadata.uid, []).append((sandbox.id, sandbox.state.value))
+        shapes.setdefault(sandbox.metadata.uid, []).append((sandbox.id, sandbox.state))
     for container in containers:
-        shapes.setdefault(container.labels.get(UID_LABEL, ""), []).append((container.id, container.state.value))
-    return {uid: tuple(sorted(shape)) for uid, shape in shapes.items()}
+        shapes.setdefault(container.labels.get(UID_LABEL, ""), []).append((container.id, container.state))
+    return {uid: tuple(sorted(shape, key=itemgetter(0))) for uid, shape in shapes.items()}

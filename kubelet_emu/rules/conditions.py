@@ -79,7 +79,9 @@ def _not_ready(reason: str, message: str | None = None) -> PodCondition:
 def ready_condition(pod: Pod, conditions: Iterable[PodCondition], containers_ready: PodCondition) -> PodCondition:
     """Make Ready: ContainersReady and every readiness gate are True (GeneratePodReadyCondition)."""
     if containers_ready.status != "True":
-        return evolve(containers_ready, type=reasons.READY)
+        return PodCondition(
+            type=reasons.READY, status="False", reason=containers_ready.reason, message=containers_ready.message
+        )
     by_type = {condition.type: condition for condition in conditions}
     messages = []
     for gate in pod.spec.readiness_gates:

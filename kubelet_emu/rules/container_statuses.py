@@ -68,13 +68,21 @@ class ContainerList:
         return cls(containers=containers, previous={status.name: status for status in previous}, is_init=is_init)
 
 
-def convert_container_statuses(sync: SyncInput, group: ContainerList, runtime_name: str) -> tuple[ContainerStatus, ...]:
-    """Return the statuses of one list, in spec order, without started and ready (convertToAPIContainerStatuses)."""
+def convert_container_statuses(
+    sync: SyncInput, groups: Sequence[ContainerList], runtime_name: str
+) -> tuple[tuple[ContainerStatus, ...], ...]:
+    """Return the statuses of each list, in spec order, before `started` and `ready` are worked out.
+
+    `started` is that of the status before, which the phase goes by, and `ready`, too, as long as an instance runs.
+    Source: kubelet v1.36 convertToAPIContainerStatuses.
+    """
     is_restarting_all = all_containers_could_restart(sync.pod, sync.features) and should_all_containers_restart(
         sync.pod, sync.observed, sync.previous_status
     )
-    converter = _Converter(sync, group, runtime_name, is_restarting_all)
-    return tuple(converter.convert(container) for container in group.containers)
+    return tuple(
+        tuple(map(_Converter(sync, group, runtime_name, is_restarting_all).convert, group.containers))
+        for group in groups
+    )
 
 
 @frozen
@@ -169,6 +177,7 @@ class _Converter:
                 self._state(instances[1], previous) if len(instances) > 1 else self._last_state(container_id, previous)
             ),
             started=previous.started if previous is not None and is_running else None,
+            ready=previous is not None and is_running and previous.ready and previous.container_id == container_id,
         )
 
     def _id(self, instance: runtime_api.ContainerStatus) -> str:

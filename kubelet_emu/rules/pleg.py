@@ -42,14 +42,6 @@ class _State(enum.Enum):
     NON_EXISTENT = "non-existent"
 
 
-_STATE_OF_CONTAINER = {
-    ContainerState.CREATED: _State.UNKNOWN,
-    ContainerState.RUNNING: _State.RUNNING,
-    ContainerState.EXITED: _State.EXITED,
-    ContainerState.UNKNOWN: _State.UNKNOWN,
-}
-_STATE_OF_SANDBOX = {PodSandboxState.READY: _State.RUNNING, PodSandboxState.NOT_READY: _State.EXITED}
-
 _WAKING = frozenset(
     {PodLifecycleEventType.CONTAINER_STARTED, PodLifecycleEventType.CONTAINER_DIED, PodLifecycleEventType.POD_SYNC}
 )
@@ -82,9 +74,25 @@ def wakes_worker(event: PodLifecycleEvent) -> bool:
 def _states(pod: ObservedPod | None) -> dict[str, _State]:
     if pod is None:
         return {}
-    states: dict[str, _State] = {sandbox.id: _STATE_OF_SANDBOX[sandbox.state] for sandbox in pod.sandboxes}
-    states.update({container.id: _STATE_OF_CONTAINER[container.state] for container in pod.containers})
+    states: dict[str, _State] = {sandbox.id: _of_sandbox(sandbox.state) for sandbox in pod.sandboxes}
+    states.update({container.id: _of_container(container.state) for container in pod.containers})
     return states
+
+
+def _of_sandbox(state: PodSandboxState) -> _State:
+    return _State.RUNNING if state is PodSandboxState.READY else _State.EXITED
+
+
+def _of_container(state: ContainerState) -> _State:
+    match state:
+        case ContainerState.RUNNING:
+            return _State.RUNNING
+        case ContainerState.EXITED:
+            return _State.EXITED
+        case ContainerState.CREATED | ContainerState.UNKNOWN:
+            return _State.UNKNOWN
+        case _:
+            assert_never(state)
 
 
 def _changes(old: _State, new: _State) -> tuple[PodLifecycleEventType, ...]:

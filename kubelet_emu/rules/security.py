@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from runtime.api import ContainerID, Image
 
 MAX_ID = 2**31 - 1
+_NOTHING_ASKED = SecurityContext()
+_NOTHING_ASKED_OF_POD = PodSecurityContext()
 
 
 class SecurityError(ValueError):
@@ -159,11 +161,11 @@ def _image_user(image: Image | None) -> tuple[int | None, str | None]:
 
 
 def _own(container: AnyContainer) -> SecurityContext:
-    return container.security_context or SecurityContext()
+    return container.security_context or _NOTHING_ASKED
 
 
 def _of_pod(pod: Pod) -> PodSecurityContext:
-    return pod.spec.security_context or PodSecurityContext()
+    return pod.spec.security_context or _NOTHING_ASKED_OF_POD
 
 
 def _first(own: int | None, of_pod: int | None) -> int | None:

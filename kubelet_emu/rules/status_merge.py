@@ -28,13 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kubelet_emu.api.v1 import Container, Pod
-    from kubelet_emu.api.v1_status import (
-        ContainerState,
-        ContainerStateRunning,
-        ContainerStateTerminated,
-        ContainerStatus,
-        PodCondition,
-    )
+    from kubelet_emu.api.v1_status import ContainerState, ContainerStatus, PodCondition
     from kubelet_emu.config.features import FeatureGates
 
 T = TypeVar("T")
@@ -101,33 +95,31 @@ def _normalize_condition(condition: PodCondition) -> PodCondition:
 
 
 def _normalize_container(status: ContainerStatus) -> ContainerStatus:
-    state, last_state = _normalize_state(status.state), _normalize_state(status.last_state)
-    if state is status.state and last_state is status.last_state:
+    if _is_whole(status.state) and _is_whole(status.last_state):
         return status
+    state, last_state = _normalize_state(status.state), _normalize_state(status.last_state)
     return evolve(status, state=state, last_state=last_state)
 
 
+def _is_whole(state: ContainerState) -> bool:
+    """Tell whether a state has no fraction of a second, as most have."""
+    running, ended = state.running, state.terminated
+    return (running is None or _has_no_fraction(running.started_at)) and (
+        ended is None or (_has_no_fraction(ended.started_at) and _has_no_fraction(ended.finished_at))
+    )
+
+
+def _has_no_fraction(moment: datetime | None) -> bool:
+    return moment is None or moment.microsecond == 0
+
+
 def _normalize_state(state: ContainerState) -> ContainerState:
-    """Return the state with whole seconds, the same object where it has them."""
-    running, ended = _normalize_running(state.running), _normalize_ended(state.terminated)
-    if running is state.running and ended is state.terminated:
-        return state
+    running, ended = state.running, state.terminated
+    if running is not None:
+        running = evolve(running, started_at=_whole(running.started_at))
+    if ended is not None:
+        ended = evolve(ended, started_at=_whole(ended.started_at), finished_at=_whole(ended.finished_at))
     return evolve(state, running=running, terminated=ended)
-
-
-def _normalize_running(running: ContainerStateRunning | None) -> ContainerStateRunning | None:
-    if running is None or _whole(running.started_at) is running.started_at:
-        return running
-    return evolve(running, started_at=_whole(running.started_at))
-
-
-def _normalize_ended(ended: ContainerStateTerminated | None) -> ContainerStateTerminated | None:
-    if ended is None:
-        return None
-    started_at, finished_at = _whole(ended.started_at), _whole(ended.finished_at)
-    if started_at is ended.started_at and finished_at is ended.finished_at:
-        return ended
-    return evolve(ended, started_at=started_at, finished_at=finished_at)
 
 
 def _whole(moment: datetime | None) -> datetime | None:

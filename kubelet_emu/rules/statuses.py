@@ -137,11 +137,8 @@ def _converted(sync: SyncInput, runtime_name: str) -> _Converted:
     inits = ContainerList.of(spec.init_containers, previous.init_container_statuses, is_init=True)
     mains = ContainerList.of(spec.containers, previous.container_statuses)
     ephemeral = ContainerList.of(spec.ephemeral_containers, previous.ephemeral_container_statuses)
-    return _Converted(
-        convert_container_statuses(sync, inits, runtime_name),
-        _by_name(convert_container_statuses(sync, mains, runtime_name)),
-        _by_name(convert_container_statuses(sync, ephemeral, runtime_name)),
-    )
+    converted = convert_container_statuses(sync, (inits, mains, ephemeral), runtime_name)
+    return _Converted(converted[0], _by_name(converted[1]), _by_name(converted[2]))
 
 
 def _by_name(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:

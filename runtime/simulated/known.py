@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -55,9 +56,9 @@ class UnknownProgram:
     ports: tuple[int, ...] = ()
     refuses: frozenset[int] = frozenset()
 
-    @property
+    @cached_property
     def run(self) -> Run:
-        """Return its course, each time it is started."""
+        """The course of each of its runs."""
         return Run(
             lines=(Line(0.0, f"{self.name} started (simulated)"),),
             duration=self.seconds,

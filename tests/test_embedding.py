@@ -226,7 +226,7 @@ def test_unknown_names_say_which_there_are() -> None:
             "one Pod or Job is taken at a time, and this has 2: Pod default/web, Pod default/crash",
         ),
         ("# nothing\n", "no document"),
-        ("apiVersion: v1\nkind: Service\nmetadata: {name: s}\n", "nothing to run"),
+        ("apiVersion: v1\nkind: Namespace\nmetadata: {name: s}\n", "nothing to run"),
         (
             CRASHES.replace("containers:", "hostNetwork: true\n  containers:"),
             "allow-host-namespaces",

@@ -125,6 +125,13 @@ FAULTS = [
     ("an old version", "apiVersion: extensions/v1beta1\nkind: Deployment\n", 1, "Unknown kind", "apps/v1"),
     ("a wrong group", "apiVersion: v1\nkind: Job\n", 1, "Unknown kind", "write apiVersion: batch/v1"),
     ("a Service", "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n", 2, "Not run", "Service/s is not run"),
+    (
+        "an Ingress",
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: s}\n",
+        2,
+        "Not run",
+        "Ingress/s is",
+    ),
     ("an unknown kind", "apiVersion: a.io/v1\nkind: X\n", 2, "Unknown kind", "no kind of Kubernetes itself"),
     ("a tab", POD + "\t  args: []\n", 9, "Syntax", "a tab is used for indentation"),
     ("an unrendered value", POD.replace("busybox:1", "{{ .Values.image }}"), 8, "Template", "helm template"),

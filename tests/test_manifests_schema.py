@@ -27,6 +27,7 @@ ROOTS = {
     "daemonset-apps-v1.json": "DaemonSet",
     "configmap-v1.json": "ConfigMap",
     "secret-v1.json": "Secret",
+    "service-v1.json": "Service",
 }
 SCALAR_TYPES = {
     "string": {Scalar.STRING, Scalar.TIME, Scalar.BYTES, Scalar.QUANTITY},

@@ -11,6 +11,7 @@ _RESOURCE_OF_KIND = {
     "Pod": "pods",
     "ReplicaSet": "replicasets.apps",
     "Secret": "secrets",
+    "Service": "services",
     "StatefulSet": "statefulsets.apps",
 }
 

@@ -16,18 +16,17 @@ if TYPE_CHECKING:
     from random import Random
     from typing import TextIO
 
-    from kubelet_emu.api.v1 import ConfigMap, Secret
     from kubelet_emu.cli.options import RunOptions
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests import Problem
-    from kubelet_emu.manifests.workloads import Workload
+    from kubelet_emu.manifests.workloads import Stored, Workload
 
 
 @frozen(kw_only=True)
 class Inputs:
     """What is stored and what is run, in the order of the manifests, each with its defaults; and what is wrong."""
 
-    stored: tuple[ConfigMap | Secret, ...] = ()
+    stored: tuple[Stored, ...] = ()
     runnables: tuple[Workload, ...] = ()
     problems: tuple[Problem, ...] = ()
     sources: Mapping[str, str] = field(factory=dict, repr=False)

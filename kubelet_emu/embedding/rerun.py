@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kubelet_emu.api.v1 import ConfigMap, Secret
+    from kubelet_emu.api.v1_services import Service
     from kubelet_emu.apiserver.objects import APIObject
     from kubelet_emu.lifecycle.history import ContainerHistory, PodHistory, RunHistory
     from kubelet_emu.lifecycle.log import LifecycleLog
@@ -133,7 +134,7 @@ def _is_owned(obj: APIObject) -> bool:
 
 def _fresh(obj: APIObject) -> APIObject:
     """Return an object as it was before an API server took it."""
-    known = cast("Pod | Job | ConfigMap | Secret", obj)
+    known = cast("Pod | Job | ConfigMap | Secret | Service", obj)
     metadata = evolve(known.metadata, uid=None, resource_version=None, creation_timestamp=None, deletion_timestamp=None)
     if isinstance(known, Pod):
         return evolve(known, metadata=metadata, status=PodStatus(), spec=evolve(known.spec, node_name=None))

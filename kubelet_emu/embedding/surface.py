@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from kubelet_emu.api.v1 import ConfigMap, Secret
     from kubelet_emu.embedding.node import Node
     from kubelet_emu.embedding.pod_log import PodLog
     from kubelet_emu.images.mirrors import Mirror
     from kubelet_emu.manifests.safety import SafetyPolicy
-    from kubelet_emu.manifests.workloads import Workload
+    from kubelet_emu.manifests.workloads import Stored, Workload
 
 
 class Options(TypedDict, total=False):
@@ -37,7 +36,7 @@ class Options(TypedDict, total=False):
     safety: SafetyPolicy
 
 
-def load(manifest: str | Path, **options: Unpack[Options]) -> tuple[Workload | ConfigMap | Secret, ...]:
+def load(manifest: str | Path, **options: Unpack[Options]) -> tuple[Workload | Stored, ...]:
     """Return the objects of a file, a folder or a text, defaults filled in as an API server does; ManifestError."""
     chosen = NodeOptions(**options)
     read = read_manifests(manifest, chosen, gates_for(chosen.kubernetes), random.Random(chosen.seed))  # noqa: S311

@@ -15,6 +15,7 @@ from kubelet_emu.journal.records import EffectRecord, ObjectRef
 from kubelet_emu.kubelet.config_maker import NodeConfigMaker
 from kubelet_emu.kubelet.container_manager import ContainerManager
 from kubelet_emu.kubelet.hooks import run_handler
+from kubelet_emu.kubelet.hosts_files import HostsFiles
 from kubelet_emu.kubelet.killer import Killer
 from kubelet_emu.kubelet.pleg import PLEG
 from kubelet_emu.kubelet.prober import ProbeManager, ProbeResultsStore
@@ -61,6 +62,14 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
     )
     files = KubeletFiles(runtime)
     volumes = _volumes(kubelet, recorder, files)
+    hosts = HostsFiles(
+        api=kubelet.api,
+        files=files,
+        timebase=kubelet.timebase,
+        node=kubelet.node,
+        log=kubelet.log,
+    )
+    nursery.start_soon(hosts.run)
     configs = NodeConfigMaker(
         runtime=runtime,
         api=kubelet.api,
@@ -68,6 +77,7 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
         features=settings.features,
         volumes=volumes,
         files=files,
+        hosts=hosts,
         recorder=recorder,
         publish_address=settings.publish_address,
     )

@@ -22,8 +22,7 @@ from kubelet_emu.rules.environment import (
     VolumeFiles,
     make_environment,
 )
-from kubelet_emu.rules.hostname import pod_hostname
-from kubelet_emu.rules.hosts import managed_hosts, needs_hosts_file
+from kubelet_emu.rules.hosts import needs_hosts_file
 from kubelet_emu.rules.observed import StartFailure
 from kubelet_emu.rules.termination_message import log_tail, termination_message, wants_log
 from kubelet_emu.volumes.mounted import MountConfigError, make_mounts
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.images.outcome import ImageOutcome
     from kubelet_emu.kubelet.container_manager import StartedSandbox
+    from kubelet_emu.kubelet.hosts_files import HostsFiles
     from kubelet_emu.kubelet.node import Node
     from kubelet_emu.kubelet.recorder import Recorder
     from kubelet_emu.volumes.kubelet_files import KubeletFiles
@@ -57,6 +57,7 @@ class NodeConfigMaker:
     features: FeatureGates
     volumes: VolumeManager
     files: KubeletFiles
+    hosts: HostsFiles
     recorder: Recorder
     publish_address: str
 
@@ -165,9 +166,7 @@ class NodeConfigMaker:
     ) -> tuple[Mount, ...]:
         mounts = []
         if needs_hosts_file(pod, container, pod_ips):
-            hostname = pod_hostname(pod, self.node.dns.cluster_domain)
-            hosts = managed_hosts(pod, pod_ips, hostname, self.node.hosts_file)
-            mounts.append(await self.files.hosts(pod, hosts))
+            mounts.append(await self.hosts.mount(pod, pod_ips))
         message = await self.files.termination_log(pod, container, attempt)
         return (*mounts, message) if message is not None else tuple(mounts)
 

@@ -113,9 +113,8 @@ def _is_mirror(name: str, pod: Pod, objects: Objects) -> bool:
 
 
 def _owner_by_name(pod: str, objects: Objects) -> str:
-    names = (
-        name for kind, name in objects if kind not in {"Pod", "ConfigMap", "Secret"} and pod.startswith(f"{name}-")
-    )
+    unlike = {"Pod", "ConfigMap", "Secret", "Service"}
+    names = (name for kind, name in objects if kind not in unlike and pod.startswith(f"{name}-"))
     return max(names, key=len, default="")
 
 

@@ -11,6 +11,7 @@ from kubelet_emu.manifests.missing_references import missing_references
 from kubelet_emu.manifests.not_emulated import not_emulated
 from kubelet_emu.manifests.safety import SafetyPolicy, check_safety
 from kubelet_emu.manifests.same_names import same_names
+from kubelet_emu.manifests.services import missing_services
 from kubelet_emu.manifests.validation import validate
 from kubelet_emu.manifests.validation.objects import prepare
 from kubelet_emu.manifests.workloads import expand, random_uid
@@ -19,11 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from random import Random
 
-    from kubelet_emu.api.v1 import ConfigMap, Secret
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests.loading import Loaded, LoadResult
     from kubelet_emu.manifests.problems import Problem
-    from kubelet_emu.manifests.workloads import Expansion, Runnable, Workload
+    from kubelet_emu.manifests.workloads import Expansion, Runnable, Stored, Workload
 
 
 @frozen(kw_only=True)
@@ -34,7 +34,7 @@ class Admitted:
     manifest has, `refusals` what is not run here unless the policy allows it. `sources` are the texts of the files.
     """
 
-    stored: tuple[ConfigMap | Secret, ...] = ()
+    stored: tuple[Stored, ...] = ()
     runnables: tuple[Workload, ...] = ()
     written: tuple[Runnable, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -51,11 +51,11 @@ def admit(
     refusals = [p for r in expansion.runnables for p in check_safety(r, _policy_for(r.loaded, policy))]
     runnables = [prepare(r.object, gates, job_uid=random_uid(rng)) for r in expansion.runnables]
     return Admitted(
-        stored=tuple(cast("ConfigMap | Secret", prepare(s.object, gates)) for s in expansion.stored),
+        stored=tuple(cast("Stored", prepare(s.object, gates)) for s in expansion.stored),
         runnables=cast("tuple[Workload, ...]", tuple(runnables)),
         written=tuple(expansion.runnables),
         problems=_problems(result, expansion, gates),
-        missing=tuple(missing_references(expansion)),
+        missing=(*missing_references(expansion), *missing_services(result.objects)),
         refusals=tuple(refusals),
         sources=result.sources,
     )

@@ -9,6 +9,7 @@ READ_KINDS = {
     "Pod": "v1",
     "ConfigMap": "v1",
     "Secret": "v1",
+    "Service": "v1",
     "Job": "batch/v1",
     "CronJob": "batch/v1",
     "Deployment": "apps/v1",
@@ -20,7 +21,7 @@ READ_KINDS = {
 
 _GROUPS = {
     "v1": "Binding Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim PodTemplate "
-    "ReplicationController ResourceQuota Service ServiceAccount",
+    "ReplicationController ResourceQuota ServiceAccount",
     "apps/v1": "ControllerRevision",
     "autoscaling/v2": "HorizontalPodAutoscaler",
     "policy/v1": "PodDisruptionBudget Eviction",

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from kubelet_emu.api.apps_v1 import DaemonSet, Deployment, ReplicaSet, StatefulSet
     from kubelet_emu.api.batch_v1 import CronJob, Job
     from kubelet_emu.api.v1 import ConfigMap, Pod, Secret
+    from kubelet_emu.api.v1_services import Service
     from kubelet_emu.manifests.plain import PlainDocument
     from kubelet_emu.manifests.problems import Severity
 
-    APIObject = Pod | Job | CronJob | Deployment | ReplicaSet | StatefulSet | DaemonSet | ConfigMap | Secret
+    APIObject = Pod | Job | CronJob | Deployment | ReplicaSet | StatefulSet | DaemonSet | ConfigMap | Secret | Service
 
 STDIN = "<stdin>"
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
@@ -244,6 +245,10 @@ class _Loading:
         source = Source(file=document.file, line=line, document=document.number)
         positions = Positions(document, node)
         self.objects.append(Loaded(object=obj, source=source, positions=positions, faulty_paths=faulty))
+        if kind == "Service":
+            from kubelet_emu.manifests.services import service_note  # noqa: PLC0415 - few have one
+
+            self.problems.append(service_note(self.objects[-1]))
 
     def _report_kind(self, decoder: Decoder, node: MappingNode, api_version: str, kind: str) -> None:
         found = entries(node).by_key

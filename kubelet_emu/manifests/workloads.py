@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from kubelet_emu.api.batch_v1 import CronJob, Job, JobSpec
     from kubelet_emu.api.meta import ObjectMeta
     from kubelet_emu.api.v1 import ConfigMap, Pod, PodSpec, Secret
+    from kubelet_emu.api.v1_services import Service
     from kubelet_emu.manifests.loading import Loaded
     from kubelet_emu.manifests.problems import Problem
 
     Workload: TypeAlias = Pod | Job | CronJob | Deployment | ReplicaSet | StatefulSet | DaemonSet
     """An object that has pods, or is one."""
+
+    Stored: TypeAlias = ConfigMap | Secret | Service
+    """An object that pods refer to."""
 
 T = TypeVar("T")
 
@@ -32,6 +36,8 @@ _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 _LONGEST_BASE = 58
 _JOB_PREFIX = "batch.kubernetes.io/"
+STORED = ("ConfigMap", "Secret", "Service")
+"""Kinds that pods refer to."""
 _CONTROLLED = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
 _SPEC_PATHS = {"Pod": "spec", "CronJob": "spec.jobTemplate.spec.template.spec"}
 _JOB_CONTROLLER = "kubernetes.io/job-controller"
@@ -42,14 +48,14 @@ _TEMPLATE_SPEC = "spec.template.spec"
 class Runnable:
     """An object that runs or is stored, where it was written, and where its pod spec stands in that manifest."""
 
-    object: Workload | ConfigMap | Secret
+    object: Workload | Stored
     loaded: Loaded
     spec_path: str = "spec"
 
     @property
     def pod_spec(self) -> PodSpec | None:
         """Return the spec of its pods; None for what is only stored."""
-        if self.object.kind in ("ConfigMap", "Secret"):
+        if self.object.kind in STORED:
             return None
         return pod_spec_of(cast("Workload", self.object))
 
@@ -77,7 +83,7 @@ def expand(loaded: Iterable[Loaded], rng: Random, *, cron_jobs_now: bool = False
         if _is_run(obj, cron_jobs_now=cron_jobs_now):
             path = _SPEC_PATHS.get(obj.kind, _TEMPLATE_SPEC)
             runnables.append(Runnable(object=as_created(obj, rng), loaded=each, spec_path=path))
-        elif obj.kind in ("ConfigMap", "Secret"):
+        elif obj.kind in STORED:
             stored.append(Runnable(object=as_created(obj, rng), loaded=each))
         else:
             problems.append(_not_run(each))

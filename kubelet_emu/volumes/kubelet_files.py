@@ -29,10 +29,14 @@ class KubeletFiles:
     runtime: VolumeService
     _handles: dict[str, VolumeHandle] = field(factory=dict, init=False)
 
-    async def hosts(self, pod: Pod, content: str) -> Mount:
-        """Write a pod's hosts file and return its mount: mode 0644, writable for containers; CRIError."""
+    async def hosts(self, pod: Pod, content: str, *, in_place: bool = False) -> Mount:
+        """Write a pod's hosts file and return its mount: mode 0644, writable for containers; CRIError.
+
+        In place: containers that have it mounted already see the new content.
+        """
         handle = await self._handle(pod.metadata.uid or "")
-        await self.runtime.write_volume(handle, {_HOSTS_FILE: VolumeFile(data=content.encode(), mode=0o644)})
+        file = VolumeFile(data=content.encode(), mode=0o644, in_place=in_place)
+        await self.runtime.write_volume(handle, {_HOSTS_FILE: file})
         return Mount(container_path=HOSTS_PATH, volume=handle, sub_path=_HOSTS_FILE)
 
     async def termination_log(self, pod: Pod, container: Container | EphemeralContainer, attempt: int) -> Mount | None:

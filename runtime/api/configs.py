@@ -196,10 +196,14 @@ class VolumeConfig:
 
 @frozen(kw_only=True)
 class VolumeFile:
-    """One file of a volume's tree: `target` set makes it a symbolic link."""
+    """One file of a volume's tree: `target` set makes it a symbolic link.
+
+    `in_place` puts text into the file that is there, so that containers which have it alone mounted see the change.
+    """
 
     data: bytes = b""
     mode: int = 0o644
     uid: int | None = None
     gid: int | None = None
     target: str | None = None
+    in_place: bool = False

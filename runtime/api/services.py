@@ -145,7 +145,7 @@ class VolumeService(Protocol):
     async def write_volume(
         self, handle: VolumeHandle, tree: Mapping[str, VolumeFile], *, remove: tuple[str, ...] = ()
     ) -> None:
-        """Put `tree` (relative path to file) into the volume in its order, file by file through a rename.
+        """Put `tree` (relative path to file) into the volume in its order, each through a rename unless in place.
 
         Then the paths of `remove` go, directories with all that is in them; other paths stay.
         """

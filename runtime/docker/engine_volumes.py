@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from runtime.docker.pause import PauseImages
 
 MOUNT_POINT = "v"
-REMOVAL_LOOK_SECONDS = 0.02
+HELPER_LOOK_SECONDS = 0.02
 
 
 @define(eq=False)
@@ -92,12 +92,14 @@ class EngineStore:
 
     async def write(self, handle: str, tree: Mapping[str, VolumeFile], remove: tuple[str, ...] = ()) -> None:
         """Put files into the volume, then remove paths; NotFoundError when there is no such volume."""
+        left = {path: file for path, file in tree.items() if not await self._rewritten(handle, path, file)}
         folders: dict[str, None] = {}
-        for path in tree:
+        for path in left:
             for parent in reversed(PurePosixPath(path).parents[:-1]):
                 folders.setdefault(str(parent))
         entries = [_entry(folder, tarfile.DIRTYPE, 0o755) for folder in folders]
-        await self._put(self.name(handle), f"/{MOUNT_POINT}", [*entries, *map(_file_entry, tree.items())])
+        if left or not tree:
+            await self._put(self.name(handle), f"/{MOUNT_POINT}", [*entries, *map(_file_entry, left.items())])
         if remove:
             await self._remove_paths(self.name(handle), remove)
 
@@ -108,20 +110,28 @@ class EngineStore:
             with contextlib.suppress(NotFoundError):
                 content = functools.partial(_content_of, name, f"/{MOUNT_POINT}/{path}")
                 found += [str(PurePosixPath(path).parent / inside) for inside in await self.bridge.read(content)]
-        words = ["d", *(f"/{MOUNT_POINT}/{path}" for path in reversed(found))]
-        remover = await self.pause.with_helper_image(
-            lambda image: self._create(self._body(name, image) | {"Cmd": words})
-        )
+        await self._run_helper(name, ["d", *(f"/{MOUNT_POINT}/{path}" for path in reversed(found))])
+
+    async def _rewritten(self, handle: str, path: str, file: VolumeFile) -> bool:
+        """Put a text into a file that is there, if that is wanted; the archive calls would make a new one."""
+        name = self.name(handle)
+        if not file.in_place or not await self._has(name, path):
+            return False
+        return await self._run_helper(name, ["w", f"/{MOUNT_POINT}/{path}", file.data.decode()])
+
+    async def _run_helper(self, name: str, words: list[str]) -> bool:
+        """Run our helper on a volume, in a container of its own; tell whether it ended well."""
+        made = await self.pause.with_helper_image(lambda image: self._create(self._body(name, image) | {"Cmd": words}))
         try:
-            await self.bridge.write(lambda client: client.start(remover))
+            await self.bridge.write(lambda client: client.start(made))
             while True:
-                inspected = await self.bridge.read(lambda client: client.inspect_container(remover))
+                inspected = await self.bridge.read(lambda client: client.inspect_container(made))
                 if not inspected["State"]["Running"]:
-                    break
-                await trio.sleep(REMOVAL_LOOK_SECONDS)
+                    return bool(inspected["State"]["ExitCode"] == 0)
+                await trio.sleep(HELPER_LOOK_SECONDS)
         finally:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + 5):
-                await self.maker.remove(remover)
+                await self.maker.remove(made)
 
     async def _create(self, body: dict[str, Any]) -> str:
         return await self.bridge.write(lambda client: str(client.create_container_from_config(body)["Id"]))

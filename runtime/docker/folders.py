@@ -77,7 +77,8 @@ class FolderStore:
         root = self._open_data(handle)
         try:
             for path, file in tree.items():
-                _write_file(root, PurePosixPath(path), file)
+                if not file.in_place or not _rewrite_file(root, PurePosixPath(path), file.data):
+                    _write_file(root, PurePosixPath(path), file)
             for path in remove:
                 _remove_path(root, PurePosixPath(path))
         except OSError as error:
@@ -222,6 +223,22 @@ def _write_file(root: int, path: PurePosixPath, file: VolumeFile) -> None:
         raise
     finally:
         os.close(parent)
+
+
+def _rewrite_file(root: int, path: PurePosixPath, data: bytes) -> bool:
+    """Put data into a file that is there, never leaving it empty meanwhile; False when there is none."""
+    try:
+        parent = _walk(root, path.parent, create=False)
+        try:
+            descriptor = os.open(path.name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+        finally:
+            os.close(parent)
+    except FileNotFoundError:
+        return False
+    with open(descriptor, "wb") as stream:  # noqa: PTH123 - a descriptor
+        stream.write(data)
+        stream.truncate()
+    return True
 
 
 def _write_data(parent: int, name: str, file: VolumeFile) -> None:

@@ -55,6 +55,9 @@ class VolumeStore:
             folder = posixpath.dirname(path)
             if folder:
                 volume.make_directories(folder)
+            if file.in_place and isinstance(there := volume.get(path), File):
+                there.data[:] = file.data
+                continue
             node: File | Symlink
             if file.target is None:
                 node = File(bytearray(file.data), file.mode, file.uid or 0, file.gid or 0)

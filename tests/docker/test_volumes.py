@@ -68,6 +68,20 @@ async def test_what_is_written_is_what_containers_see_and_back(pod: PodMaker, me
     assert await pod.runtime.list_volumes() == ((handle, config),)
 
 
+async def test_a_file_that_is_mounted_alone_is_changed_where_it_is(pod: PodMaker) -> None:
+    handle = await volume(pod)
+    await pod.runtime.write_volume(handle, {"hosts": VolumeFile(data=b"a long first text\n", in_place=True)})
+    mounts = (Mount(container_path="/seen", volume=handle, sub_path="hosts"),)
+    container = await pod.start("a", "sleep 100", mounts=mounts)
+    for text in (b"short\n", b"a text that is longer than the ones before\n", b""):
+        await pod.runtime.write_volume(handle, {"hosts": VolumeFile(data=text, in_place=True)})
+        seen = await pod.runtime.exec_sync(container, ("cat", "/seen"), timeout_seconds=10)
+        assert seen.stdout == text
+    await pod.runtime.write_volume(handle, {"hosts": VolumeFile(data=b"another file\n")})
+    seen = await pod.runtime.exec_sync(container, ("cat", "/seen"), timeout_seconds=10)
+    assert seen.stdout == b"", "by a rename it is another file"
+
+
 async def test_memory_has_its_limit_and_outlives_containers(pod: PodMaker) -> None:
     handle = await volume(pod, medium="Memory", size_limit_bytes=1 << 20)
     mounts = (Mount(container_path="/v", volume=handle),)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.apps_v1 import Deployment
     from kubelet_emu.api.batch_v1 import CronJob, Job
     from kubelet_emu.api.v1 import ConfigMap, Pod, PodTemplateSpec, Secret
+    from kubelet_emu.api.v1_services import Service
     from kubelet_emu.manifests.loading import APIObject, Loaded
     from kubelet_emu.manifests.problems import Problem, Severity
     from kubelet_emu.manifests.validation.context import Gates
@@ -84,6 +85,10 @@ def object_faults(obj: APIObject, gates: Gates, *, job_uid: str = "") -> tuple[F
             return tuple(validate_config_map(cast("ConfigMap", prepared)))
         case "Secret":
             return tuple(validate_secret(cast("Secret", prepared), cast("Secret", obj)))
+        case "Service":
+            from kubelet_emu.manifests.validation.service import validate_service  # noqa: PLC0415 - few have one
+
+            return tuple(validate_service(cast("Service", prepared)))
         case kind if kind in _WORKLOADS:
             return tuple(_workload_faults(cast("Deployment", prepared), gates))
         case _:

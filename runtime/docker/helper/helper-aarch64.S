@@ -4,6 +4,7 @@
 //   /pause r        read a sockaddr (28 bytes) from stdin, connect, write the errno as one byte, then copy both ways
 //   /pause l        read a sockaddr (28 bytes) from stdin, listen on it, write the errno as one byte, accept once, end
 //   /pause d P...   remove each path, an empty folder too, and end
+//   /pause w P TEXT put the text into the file P that is there, and end; 1 when there is none
     .globl _start
 _start:
     ldr     x0, [sp]
@@ -41,6 +42,8 @@ command:
     ldrb    w19, [x19]
     cmp     w19, #'d'
     b.eq    remove
+    cmp     w19, #'w'
+    b.eq    rewrite
     sub     sp, sp, #32768
     mov     x20, sp                     // buffer
     mov     x21, #0                     // bytes of the address so far
@@ -121,6 +124,36 @@ next:
 removed:
     add     x20, x20, #8
     b       next
+
+rewrite:
+    mov     x8, #56                     // openat(AT_FDCWD, argv[2], O_WRONLY)
+    mov     x0, #-100
+    ldr     x1, [sp, #24]
+    mov     x2, #1
+    svc     #0
+    cmp     x0, #0
+    b.lt    broken
+    mov     x22, x0                     // the file
+    ldr     x1, [sp, #32]               // argv[3]
+    mov     x23, #0                     // its length
+measure:
+    ldrb    w3, [x1, x23]
+    cbz     w3, measured
+    add     x23, x23, #1
+    b       measure
+measured:
+    mov     x8, #64                     // write: the new text first, so that the file is never empty
+    mov     x0, x22
+    mov     x2, x23
+    svc     #0
+    cmp     x0, #0
+    b.lt    broken
+    mov     x8, #46                     // ftruncate
+    mov     x0, x22
+    mov     x1, x23
+    svc     #0
+    mov     x0, #0
+    b       leave
 
 relay:
     mov     x8, #220                    // clone(SIGCHLD): the child carries stdin to the socket

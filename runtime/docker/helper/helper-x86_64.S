@@ -4,6 +4,7 @@
 #   /pause r        read a sockaddr (28 bytes) from stdin, connect, write the errno as one byte, then copy both ways
 #   /pause l        read a sockaddr (28 bytes) from stdin, listen on it, write the errno as one byte, accept once, end
 #   /pause d P...   remove each path, an empty folder too, and end
+#   /pause w P TEXT put the text into the file P that is there, and end; 1 when there is none
     .intel_syntax noprefix
     .globl _start
 _start:
@@ -39,6 +40,8 @@ command:
     mov     bl, [rbx]
     cmp     bl, 'd'
     je      remove
+    cmp     bl, 'w'
+    je      rewrite
     sub     rsp, 32768
     mov     r12, rsp                    # buffer
     xor     r13d, r13d                  # bytes of the address so far
@@ -122,6 +125,36 @@ next:
 removed:
     add     r12, 8
     jmp     next
+
+rewrite:
+    mov     eax, 257                    # openat(AT_FDCWD, argv[2], O_WRONLY)
+    mov     edi, -100
+    mov     rsi, [rsp + 24]
+    mov     edx, 1
+    syscall
+    test    eax, eax
+    js      broken
+    mov     ebp, eax                    # the file
+    mov     rsi, [rsp + 32]             # argv[3]
+    xor     edx, edx                    # its length
+measure:
+    cmp     byte ptr [rsi + rdx], 0
+    je      measured
+    inc     rdx
+    jmp     measure
+measured:
+    mov     r12, rdx
+    mov     eax, 1                      # write: the new text first, so that the file is never empty
+    mov     edi, ebp
+    syscall
+    test    rax, rax
+    js      broken
+    mov     eax, 77                     # ftruncate
+    mov     edi, ebp
+    mov     rsi, r12
+    syscall
+    xor     edi, edi
+    jmp     leave
 
 relay:
     mov     eax, 56                     # clone(SIGCHLD): the child carries stdin to the socket

@@ -19,6 +19,7 @@ from kubelet_emu.cli.outputs import open_outputs
 from kubelet_emu.cli.plan import Plan, Running
 from kubelet_emu.cli.session import Session
 from kubelet_emu.cli.sinks import AfterEnd
+from kubelet_emu.cli.wait_watch import WaitWatch
 from kubelet_emu.config.features import gates_for
 from kubelet_emu.config.kubelet_configuration import ConfigurationError, KubeletConfiguration
 from kubelet_emu.config.kubelet_configuration import load as load_configuration
@@ -164,6 +165,7 @@ class _Run:
     session: Session = field(init=False)
     journal: Journal = field(init=False)
     hints: HintWatch = field(init=False)
+    waits: WaitWatch = field(init=False)
     _drawn: list[Entry] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -180,10 +182,11 @@ class _Run:
             until=options.until if options.is_simulated else None,
             has_engine=not options.is_simulated,
         )
-        self.hints = HintWatch(self.session.facts, lambda text: self.outputs.advise(text, self.timebase.now()))
+        self.hints = HintWatch(self.session.facts, self._hint)
+        self.waits = WaitWatch(self.session.facts, self._tell_waiting)
         self.journal = Journal(
             now=self.timebase.now,
-            sinks=(*self.outputs.sinks(self.timebase.epoch, options), *pictures, self.session, self.hints),
+            sinks=(*self.outputs.sinks(self.timebase.epoch, options), *pictures, self.session, self.hints, self.waits),
             redactor=Redactor(key=self._redaction_key(), log_values=options.log_values),
         )
 
@@ -195,6 +198,12 @@ class _Run:
         """Emit a record."""
         self.journal.emit(record)
 
+    def _hint(self, text: str) -> None:
+        self.outputs.advise(f"hint: {text}", self.timebase.now())
+
+    def _tell_waiting(self, text: str) -> None:
+        self.outputs.advise(f"waiting: {text}", self.timebase.now(), is_warning=False)
+
     async def to_its_end(self, open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]]) -> Why:
         """Run the session with somebody serving the readers, sum up, and return what ended it."""
         async with trio.open_nursery() as readers:
@@ -202,6 +211,7 @@ class _Run:
             self.outputs.check_log()
             self.outputs.run(readers, self.session.request_stop)
             readers.start_soon(self.hints.run)
+            readers.start_soon(self.waits.run)
             why = await self._in_its_folder(open_emulator)
             readers.cancel_scope.cancel()
         self.outputs.err.write(format_summary(summarize(self.session.facts), _width()))

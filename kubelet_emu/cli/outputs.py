@@ -75,10 +75,11 @@ class Outputs:
             self._shown = self._in_order = InOrder(console)
         return self._shown
 
-    def advise(self, text: str, at: datetime) -> None:
+    def advise(self, text: str, at: datetime, *, is_warning: bool = True) -> None:
         """Show advice among what happens; it is no fact, so no record file has it."""
         if self._shown is not None:
-            self._shown(Entry(n=0, record=NoteRecord(at=at, level="warning", text=f"hint: {text}")))
+            level = "warning" if is_warning else "info"
+            self._shown(Entry(n=0, record=NoteRecord(at=at, level=level, text=text)))
 
     def run(self, nursery: trio.Nursery, on_stdout_lost: Callable[[str], None]) -> None:
         """Start to serve the readers in `nursery`; `on_stdout_lost` learns why stdout has ended."""

@@ -77,6 +77,7 @@ _ON_SINCE: dict[str, int] = {
     "RestartAllContainersOnContainerExits": 36,
     "SELinuxMount": _NEVER,
     "SidecarContainers": 29,
+    "StrictIPCIDRValidation": 36,
     "SupplementalGroupsPolicy": 33,
     "TaintTolerationComparisonOperators": _NEVER,
     "UserNamespacesHostNetworkSupport": _NEVER,

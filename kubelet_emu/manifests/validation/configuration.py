@@ -40,11 +40,9 @@ def validate_config_map(config_map: ConfigMap) -> Iterator[Fault]:
             yield invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
     for key in config_map.binary_data:
         yield from _key_faults("binaryData", key)
-        if key in config_map.data:
-            yield invalid(f"binaryData[{key}]", key, "duplicate of key present in data")
     texts = sum(len(text.encode()) for text in config_map.data.values())
     if texts + sum(map(len, config_map.binary_data.values())) > _MOST_BYTES:
-        yield too_long("", _MOST_BYTES)
+        yield too_long("[]", _MOST_BYTES, at="data")
 
 
 def validate_secret(stored: Secret, written: Secret) -> Iterator[Fault]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubelet_emu.api.schema import FieldShape, fields_of
 from kubelet_emu.manifests.validation.environment import validate_env, validate_env_from
 from kubelet_emu.manifests.validation.faults import (
     Fault,
@@ -40,35 +39,42 @@ _MOST_RULES = 20
 _MOST_EXIT_CODES = 255
 _INIT_ONLY = "may not be set for init containers without restartPolicy=Always"
 _NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
-_EPHEMERAL_NAMES = """name image command args workingDir envFrom env volumeMounts volumeDevices terminationMessagePath
-    terminationMessagePolicy imagePullPolicy securityContext stdin stdinOnce tty targetContainerName"""
-_EPHEMERAL_FIELDS = frozenset(_EPHEMERAL_NAMES.split())
 
 
 def validate_containers(path: str, context: Context) -> Iterator[Fault]:
     """Check all containers of a pod spec; `path` is that of the spec."""
     spec = context.spec
-    if not spec.containers:
-        yield required(f"{path}.containers")
-    names: set[str] = set()
-    for index, container in enumerate(spec.containers):
-        at = f"{path}.containers[{index}]"
-        yield from _validate_common(container, at, context)
-        yield from _validate_unique(container.name, names, at)
-        yield from validate_probes(container, at, context)
-        yield from _validate_restart_rules(container, at, context)
-        yield from validate_resize_policies(container.resize_policy, f"{at}.resizePolicy", context)
-    yield from _validate_host_ports(spec.containers, f"{path}.containers")
+    yield from _validate_regular(spec.containers, f"{path}.containers", context)
+    names = {container.name for container in spec.containers}
     for index, container in enumerate(spec.init_containers):
         yield from _validate_init(container, f"{path}.initContainers", index, names, context)
+        if container.name:
+            names.add(container.name)
+    names = {container.name for container in (*spec.containers, *spec.init_containers)}
     for index, ephemeral in enumerate(spec.ephemeral_containers):
-        yield from _validate_ephemeral(ephemeral, f"{path}.ephemeralContainers[{index}]", names, context)
+        at = f"{path}.ephemeralContainers[{index}]"
+        yield from _validate_ephemeral(ephemeral, at, names, context)
+        names.add(ephemeral.name)
+
+
+def _validate_regular(containers: tuple[Container, ...], path: str, context: Context) -> Iterator[Fault]:
+    if not containers:
+        yield required(path)
+        return
+    names: set[str] = set()
+    for index, container in enumerate(containers):
+        at = f"{path}[{index}]"
+        yield from _validate_common(container, at, context)
+        yield from _validate_unique(container.name, names, at)
+        names.add(container.name)
+        yield from validate_probes(container, at, context)
+        yield from _validate_restart_rules(container, at, context)
+    yield from _validate_host_ports(containers, path)
 
 
 def _validate_unique(name: str, names: set[str], path: str) -> Iterator[Fault]:
-    if name and name in names:
+    if name in names:
         yield duplicate(f"{path}.name", name)
-    names.add(name)
 
 
 def _validate_common(container: AnyContainer, path: str, context: Context) -> Iterator[Fault]:
@@ -82,14 +88,21 @@ def _validate_common(container: AnyContainer, path: str, context: Context) -> It
         yield unsupported(f"{path}.terminationMessagePolicy", given, _MESSAGE_POLICIES, hint=hint)
     yield from _validate_ports(container.ports, f"{path}.ports")
     yield from validate_env(container.env, f"{path}.env", context)
-    yield from validate_env_from(container.env_from, f"{path}.envFrom")
+    yield from validate_env_from(container.env_from, f"{path}.envFrom", context)
     yield from validate_mounts(container, f"{path}.volumeMounts", context)
     yield from validate_devices(container, f"{path}.volumeDevices", context)
     if container.image_pull_policy not in _PULL_POLICIES:
         yield unsupported(f"{path}.imagePullPolicy", container.image_pull_policy or "", _PULL_POLICIES)
-    yield from validate_resources(container, f"{path}.resources", context)  # type: ignore[arg-type]
+    yield from validate_resources(container, f"{path}.resources", context)
+    yield from validate_resize_policies(container.resize_policy, f"{path}.resizePolicy", context)
     if container.security_context is not None:
         yield from validate_security_context(container.security_context, f"{path}.securityContext", context)
+
+
+def validate_image_padding(container: AnyContainer, path: str) -> Iterator[Fault]:
+    """Check what is asked of an image in a Pod and not in a template."""
+    if container.image and container.image != container.image.strip():
+        yield invalid(f"{path}.image", container.image, "must not have leading or trailing whitespace")
 
 
 def _validate_ports(ports: tuple[ContainerPort, ...], path: str) -> Iterator[Fault]:
@@ -138,9 +151,8 @@ def _validate_host_ports(
 def _validate_init(container: Container, path: str, index: int, names: set[str], context: Context) -> Iterator[Fault]:
     at = f"{path}[{index}]"
     yield from _validate_common(container, at, context)
-    yield from _validate_unique(container.name, names, at)
     yield from _validate_restart_rules(container, at, context, is_init=True)
-    yield from validate_resize_policies(container.resize_policy, f"{at}.resizePolicy", context)
+    yield from _validate_unique(container.name, names, at)
     yield from _validate_host_ports((container,), path, real_index=index)
     if container.restart_policy == "Always":
         yield from validate_probes(container, at, context)
@@ -165,16 +177,18 @@ def _validate_restart_rules(
 ) -> Iterator[Fault]:
     """Check a container's own restart policy and its rules (KEP-5307, KEP-5532)."""
     policy, rules = container.restart_policy, container.restart_policy_rules
-    if policy is not None and policy not in _RESTART_POLICIES:
-        yield unsupported(f"{path}.restartPolicy", policy, _RESTART_POLICIES)
-    if not rules:
-        return
     may_restart_all = context.gates.enabled("RestartAllContainersOnContainerExits")
-    if is_init and policy == "Always" and not may_restart_all:
-        text = "restartPolicyRules are not allowed for init containers with restart policy Always"
-        yield forbidden(f"{path}.restartPolicyRules", text)
-    if policy is None:
+    if policy is None and rules:
         yield required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")
+    elif policy is not None and policy not in _RESTART_POLICIES:
+        yield unsupported(f"{path}.restartPolicy", policy, _RESTART_POLICIES)
+    if is_init and policy is None:
+        return
+    if is_init and policy == "Always" and not may_restart_all:
+        if rules:
+            text = "restartPolicyRules are not allowed for init containers with restart policy Always"
+            yield forbidden(f"{path}.restartPolicyRules", text)
+        return
     if len(rules) > _MOST_RULES:
         yield too_many(f"{path}.restartPolicyRules", len(rules), _MOST_RULES)
     actions = ("Restart", "RestartAllContainers") if may_restart_all else ("Restart",)
@@ -195,22 +209,32 @@ def _validate_rule(rule: ContainerRestartRule, path: str, actions: tuple[str, ..
 
 
 def _validate_ephemeral(container: EphemeralContainer, path: str, names: set[str], context: Context) -> Iterator[Fault]:
-    common_only = fields_of(type(container))
-    shared = [shape for name, shape in common_only.items() if name not in _EPHEMERAL_FIELDS]
-    yield from (each for each in _validate_common(container, path, context) if not _is_about(each, path, shared))
+    yield from _validate_common(container, path, context)
+    yield from validate_image_padding(container, path)
     yield from _validate_unique(container.name, names, path)
-    for shape in shared:
-        if getattr(container, shape.attribute) not in (None, ()):
-            yield forbidden(f"{path}.{shape.json}", _NOT_EPHEMERAL)
-    for index, mount in enumerate(container.volume_mounts):
-        for name, value in (("subPath", mount.sub_path), ("subPathExpr", mount.sub_path_expr)):
-            if value:
-                yield forbidden(f"{path}.volumeMounts[{index}].{name}", _NOT_EPHEMERAL)
     target = container.target_container_name
     known = {each.name for each in (*context.spec.containers, *context.spec.init_containers)}
     if target and target not in known:
         yield not_found(f"{path}.targetContainerName", target)
+    for name, is_said in (
+        ("ports", bool(container.ports)),
+        ("resources", _is_asked(container)),
+        ("resizePolicy", bool(container.resize_policy)),
+        ("restartPolicy", container.restart_policy is not None),
+        ("restartPolicyRules", bool(container.restart_policy_rules)),
+        ("livenessProbe", container.liveness_probe is not None),
+        ("readinessProbe", container.readiness_probe is not None),
+        ("startupProbe", container.startup_probe is not None),
+        ("lifecycle", container.lifecycle is not None),
+    ):
+        if is_said:
+            yield forbidden(f"{path}.{name}", _NOT_EPHEMERAL)
+    for index, mount in enumerate(container.volume_mounts):
+        for name, value in (("subPath", mount.sub_path), ("subPathExpr", mount.sub_path_expr)):
+            if value:
+                yield forbidden(f"{path}.volumeMounts[{index}].{name}", _NOT_EPHEMERAL)
 
 
-def _is_about(fault: Fault, path: str, shapes: list[FieldShape]) -> bool:
-    return any(fault.path.startswith(f"{path}.{shape.json}") for shape in shapes)
+def _is_asked(container: EphemeralContainer) -> bool:
+    resources = container.resources
+    return resources is not None and bool(resources.limits or resources.requests or resources.claims)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 from attrs import field, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kubelet_emu.api.meta import ObjectMeta
-    from kubelet_emu.api.v1 import PodSpec
+    from kubelet_emu.api.v1 import AnyContainer, PodSpec
     from kubelet_emu.api.v1_volumes import Volume
 
 
@@ -37,3 +37,15 @@ class Context:
         """The pod's termination grace period; 30 where it isn't said."""
         grace = self.spec.termination_grace_period_seconds
         return 30 if grace is None else grace
+
+
+def containers_of(spec: PodSpec, path: str) -> Iterator[tuple[str, AnyContainer]]:
+    """Yield each container with its path, in the order in which a server visits them (VisitContainersWithPath)."""
+    lists: tuple[tuple[str, Sequence[AnyContainer]], ...] = (
+        ("initContainers", spec.init_containers),
+        ("containers", spec.containers),
+        ("ephemeralContainers", spec.ephemeral_containers),
+    )
+    for field_name, containers in lists:
+        for index, container in enumerate(containers):
+            yield f"{path}.{field_name}[{index}]", container

@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING
 
 from kubelet_emu.api.quantity import canonical_quantity, parse_quantity
 from kubelet_emu.manifests.advice import nearest
+from kubelet_emu.manifests.validation.context import containers_of
 from kubelet_emu.manifests.validation.faults import Fault, invalid, not_found, required, unsupported, validate_required
 from kubelet_emu.manifests.validation.names import (
+    backstep_errors,
     config_key_errors,
     env_name_errors,
-    path_errors,
+    label_errors,
+    prefix_errors,
     qualified_name_errors,
+    strict_env_name_errors,
     subdomain_errors,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from kubelet_emu.api.v1 import PodSpec
     from kubelet_emu.api.v1_environment import (
         ConfigMapKeySelector,
         EnvFromSource,
@@ -52,16 +57,24 @@ _RESOURCES = tuple(
 _SUBSCRIPT = re.compile(r"(.+?)\['(.*)'\]", re.DOTALL)
 _BYTE_DIVISORS = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 _ONE_OF = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+_ONE_OF_FOUR = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
 _ONLY_ONE = "may not have more than one field specified at a time"
 
 
 def validate_env(variables: tuple[EnvVar, ...], path: str, context: Context) -> Iterator[Fault]:
     """Check the `env` list of a container."""
+    errors = _name_errors(context)
     for index, variable in enumerate(variables):
         at = f"{path}[{index}]"
-        yield from validate_required(variable.name, f"{at}.name", env_name_errors)
+        yield from validate_required(variable.name, f"{at}.name", errors)
         if variable.value_from is not None:
             yield from _validate_source(variable.value_from, variable.value or "", f"{at}.valueFrom", context)
+
+
+def _name_errors(context: Context) -> Callable[[str], list[str]]:
+    """Return the check of names that the server has (KEP-4369)."""
+    is_relaxed = context.gates.enabled("RelaxedEnvironmentVariableValidation")
+    return env_name_errors if is_relaxed else strict_env_name_errors
 
 
 def _validate_source(source: EnvVarSource, value: str, path: str, context: Context) -> Iterator[Fault]:
@@ -80,9 +93,9 @@ def _validate_source(source: EnvVarSource, value: str, path: str, context: Conte
         yield from _validate_key_ref(source.secret_key_ref, f"{path}.secretKeyRef")
     if source.file_key_ref is not None:
         count += 1
-        yield from _validate_file_key_ref(source.file_key_ref, f"{path}.fileKeyRef", context)
+        yield from _validate_file_key_ref(source.file_key_ref, f"{path}.fileKeyRef")
     if count == 0:
-        yield invalid(path, "", _ONE_OF)
+        yield invalid(path, "", _ONE_OF if context.gates.enabled("EnvFiles") else _ONE_OF_FOUR)
     elif value:
         yield invalid(path, "", "may not be specified when `value` is not empty")
     elif count > 1:
@@ -99,7 +112,7 @@ def validate_field_ref(ref: ObjectFieldSelector, path: str, allowed: tuple[str, 
     elif ref.api_version != "v1":
         yield invalid(at, ref.field_path, f"error converting fieldPath: unsupported pod version: {ref.api_version}")
     elif found := _SUBSCRIPT.fullmatch(ref.field_path):
-        yield from _validate_subscript(found[1], found[2], ref.field_path, at)
+        yield from _validate_subscript(found[1], found[2], ref.field_path, path)
     elif ref.field_path not in _CONVERTIBLE_FIELDS:
         likely = nearest(ref.field_path, allowed)
         hint = f"did you mean {likely}?" if likely else ""
@@ -115,28 +128,28 @@ def _converted(field_path: str) -> str:
 
 
 def _validate_subscript(field_path: str, key: str, written: str, path: str) -> Iterator[Fault]:
+    """Check `metadata.labels['key']`; a bad key is reported at the reference, not at its field (server's path)."""
+    at = f"{path}.fieldPath"
     if field_path not in ("metadata.labels", "metadata.annotations"):
         text = f"error converting fieldPath: field label does not support subscript: {written}"
-        yield invalid(path, written, text)
+        yield invalid(at, written, text)
         return
-    for text in qualified_name_errors(key.lower() if field_path == "metadata.annotations" else key):
-        yield invalid(path, key, text)
+    checked = key.lower() if field_path == "metadata.annotations" else key
+    for text in qualified_name_errors(checked):
+        yield invalid(path, checked, text, at=at)
 
 
 def validate_resource_field_ref(ref: ResourceFieldSelector, path: str, *, in_volume: bool = False) -> Iterator[Fault]:
     """Check a reference to a container's resource and its divisor."""
+    is_huge = ref.resource.startswith(("limits.hugepages-", "requests.hugepages-"))
     if in_volume and not ref.container_name:
         yield required(f"{path}.containerName")
-        return
-    if not ref.resource:
+    elif not ref.resource:
         yield required(f"{path}.resource")
-        return
-    is_huge = ref.resource.startswith(("limits.hugepages-", "requests.hugepages-"))
-    if ref.resource not in _RESOURCES and not is_huge:
+    elif ref.resource not in _RESOURCES and not is_huge:
         yield unsupported(f"{path}.resource", ref.resource, _RESOURCES)
-        return
     divisor = ref.divisor or "0"
-    if parse_quantity(divisor) == 0:
+    if not (is_huge or ref.resource in _RESOURCES) or parse_quantity(divisor) == 0:
         return
     name = ref.resource.partition(".")[2]
     allowed = ("1m", "1") if name == "cpu" else _BYTE_DIVISORS
@@ -153,29 +166,39 @@ def _validate_key_ref(ref: ConfigMapKeySelector | SecretKeySelector, path: str) 
     yield from validate_required(ref.key, f"{path}.key", config_key_errors)
 
 
-def _validate_file_key_ref(ref: FileKeySelector, path: str, context: Context) -> Iterator[Fault]:
-    """Check a variable that is read from a file of an emptyDir (KEP-3721)."""
+def _validate_file_key_ref(ref: FileKeySelector, path: str) -> Iterator[Fault]:
+    """Check a variable that is read from a file (KEP-3721); `validate_file_volumes` has the volume."""
     yield from validate_required(ref.key, f"{path}.key", env_name_errors)
-    if not ref.volume_name:
-        yield required(f"{path}.volumeName")
-    elif (volume := context.volumes.get(ref.volume_name)) is None:
-        yield not_found(f"{path}.volumeName", ref.volume_name)
-    elif volume.empty_dir is None:
-        yield invalid(f"{path}.volumeName", ref.volume_name, "referenced volume must be of type emptyDir")
-    yield from validate_required(ref.path, f"{path}.path", path_errors)
+    yield from validate_required(ref.volume_name, f"{path}.volumeName", label_errors)
+    yield from validate_required(ref.path, f"{path}.path", backstep_errors)
 
 
-def validate_env_from(sources: tuple[EnvFromSource, ...], path: str) -> Iterator[Fault]:
+def validate_file_volumes(spec: PodSpec, path: str) -> Iterator[Fault]:
+    """Check that variables come from files of emptyDir volumes (validateFileKeyRefVolumes)."""
+    volumes = {volume.name: volume for volume in spec.volumes}
+    for at, container in containers_of(spec, path):
+        for index, variable in enumerate(container.env):
+            ref = variable.value_from.file_key_ref if variable.value_from is not None else None
+            if ref is None:
+                continue
+            where = f"{at}.env[{index}].valueFrom.fileKeyRef.volumeName"
+            if (volume := volumes.get(ref.volume_name)) is None:
+                yield not_found(where, ref.volume_name)
+            elif volume.empty_dir is None:
+                yield invalid(where, ref.volume_name, "referenced volume must be of type emptyDir")
+
+
+def validate_env_from(sources: tuple[EnvFromSource, ...], path: str, context: Context) -> Iterator[Fault]:
     """Check the `envFrom` list of a container; a missing source is reported without its index."""
+    errors = _name_errors(context)
     for index, source in enumerate(sources):
         at = f"{path}[{index}]"
-        if source.prefix:
-            for text in env_name_errors(source.prefix):
-                yield invalid(f"{at}.prefix", source.prefix, text)
+        for text in errors(source.prefix) if source.prefix else ():
+            yield invalid(f"{at}.prefix", source.prefix, text)
         refs = [("configMapRef", source.config_map_ref), ("secretRef", source.secret_ref)]
         given = [(name, ref) for name, ref in refs if ref is not None]
         for name, ref in given:
-            yield from validate_required(ref.name, f"{at}.{name}.name", subdomain_errors)
+            yield from validate_required(ref.name, f"{at}.{name}.name", prefix_errors)
         if not given:
             yield invalid(path, "", "must specify one of: `configMapRef` or `secretRef`", at=at)
         elif len(given) > 1:

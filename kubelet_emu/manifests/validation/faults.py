@@ -88,9 +88,15 @@ def not_found(path: str, value: object, detail: str = "", *, at: str = "") -> Fa
     return Fault(path, "Not found", f"{text}: {detail}" if detail else text, at)
 
 
-def too_long(path: str, most_bytes: int) -> Fault:
+def too_long(path: str, most_bytes: int, *, at: str = "") -> Fault:
     """Return the error for a text beyond its length."""
-    return Fault(path, "Too long", f"may not be more than {most_bytes} bytes")
+    return Fault(path, "Too long", f"may not be more than {most_bytes} bytes", at)
+
+
+def too_short(path: str, value: str, least: int) -> Fault:
+    """Return the error for a text below its length."""
+    unit = "byte" if least == 1 else "bytes"
+    return Fault(path, "Too short", f"{go_value(value)}: must be at least {least} {unit}")
 
 
 def too_many(path: str, count: int, most: int) -> Fault:

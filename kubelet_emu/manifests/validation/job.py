@@ -15,7 +15,7 @@ from kubelet_emu.manifests.validation.faults import (
 )
 from kubelet_emu.manifests.validation.job_policies import validate_failure_policy, validate_success_policy
 from kubelet_emu.manifests.validation.metadata import selector_matches, validate_metadata, validate_selector
-from kubelet_emu.manifests.validation.names import is_domain_prefixed, label_errors
+from kubelet_emu.manifests.validation.names import domain_prefixed_errors, label_errors
 from kubelet_emu.manifests.validation.pod import validate_template
 
 if TYPE_CHECKING:
@@ -36,16 +36,17 @@ def validate_job(job: Job, gates: Gates) -> Iterator[Fault]:
     yield from validate_metadata(job.metadata)
     yield from _validate_generated_selector(job)
     yield from validate_job_spec(job.spec, "spec", gates)
-    if job.spec.completion_mode == "Indexed" and job.spec.completions:
-        last = f"{job.metadata.name}-{job.spec.completions - 1}"
+    yield from validate_job_selector(job.spec, "spec")
+    if job.spec.completion_mode == "Indexed" and (job.spec.completions or 0) > 0:
+        last = f"{job.metadata.name or ''}-{(job.spec.completions or 0) - 1}"
         if label_errors(last):
             text = f"will not able to create pod with invalid DNS label: {last}"
-            yield invalid("metadata.name", job.metadata.name, text)
+            yield invalid("metadata.name", job.metadata.name or "", text)
 
 
 def _validate_generated_selector(job: Job) -> Iterator[Fault]:
     spec = job.spec
-    if spec.manual_selector or job.metadata.uid is None:
+    if spec.manual_selector or job.metadata.uid is None or spec.selector is None:
         return
     labels = spec.template.metadata.labels
     names = (
@@ -55,37 +56,17 @@ def _validate_generated_selector(job: Job) -> Iterator[Fault]:
         ("batch.kubernetes.io/job-name", job.metadata.name or ""),
     )
     for key, expected in names:
-        if labels.get(key) != expected:
-            yield invalid(f"spec.template.metadata.labels[{key}]", dict(labels), f"must be '{expected}'")
-    is_generated = spec.selector is not None and dict(spec.selector.match_labels) == {_UID_LABEL: job.metadata.uid}
-    if spec.selector is not None and (not is_generated or spec.selector.match_expressions):
+        at = f"spec.template.metadata.labels[{key}]"
+        if key not in labels:
+            yield required(at, f"must be '{expected}'")
+        elif labels[key] != expected:
+            yield invalid(at, dict(labels), f"must be '{expected}'")
+    if not selector_matches(spec.selector, dict(names)):
         yield invalid("spec.selector", encode(spec.selector), "`selector` not auto-generated")
 
 
-def validate_job_spec(spec: JobSpec, path: str, gates: Gates) -> Iterator[Fault]:
-    """Check the spec of a Job (also that of a CronJob's template, which has no selector)."""
-    yield from _validate_selector(spec, path)
-    numbers = (
-        ("parallelism", spec.parallelism),
-        ("completions", spec.completions),
-        ("activeDeadlineSeconds", spec.active_deadline_seconds),
-        ("backoffLimit", spec.backoff_limit),
-        ("ttlSecondsAfterFinished", spec.ttl_seconds_after_finished),
-        ("backoffLimitPerIndex", spec.backoff_limit_per_index),
-        ("maxFailedIndexes", spec.max_failed_indexes),
-    )
-    yield from validate_not_negative(numbers, path)
-    yield from _validate_managed_by(spec, path)
-    yield from _validate_mode(spec, path)
-    yield from _validate_per_index(spec, path)
-    yield from validate_failure_policy(spec, path)
-    yield from validate_success_policy(spec, path)
-    yield from _validate_replacement(spec, path)
-    yield from validate_template(spec.template, f"{path}.template", gates)
-    yield from _validate_restart_policy(spec, path)
-
-
-def _validate_selector(spec: JobSpec, path: str) -> Iterator[Fault]:
+def validate_job_selector(spec: JobSpec, path: str) -> Iterator[Fault]:
+    """Check that a Job selects the pods that it makes."""
     if spec.selector is None:
         if spec.manual_selector:
             yield required(f"{path}.selector")
@@ -101,14 +82,41 @@ def _unmatched(spec: JobSpec, path: str) -> Fault:
     return invalid(f"{path}.template.metadata.labels", labels, "`selector` does not match template `labels`")
 
 
+def validate_job_spec(spec: JobSpec, path: str, gates: Gates) -> Iterator[Fault]:
+    """Check the spec of a Job (also that of a CronJob's template, which has no selector)."""
+    numbers = (
+        ("parallelism", spec.parallelism),
+        ("completions", spec.completions),
+        ("activeDeadlineSeconds", spec.active_deadline_seconds),
+        ("backoffLimit", spec.backoff_limit),
+        ("ttlSecondsAfterFinished", spec.ttl_seconds_after_finished),
+        ("backoffLimitPerIndex", spec.backoff_limit_per_index),
+        ("maxFailedIndexes", spec.max_failed_indexes),
+    )
+    yield from validate_not_negative(numbers, path)
+    if spec.max_failed_indexes is not None and spec.backoff_limit_per_index is None:
+        yield required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
+    yield from _validate_managed_by(spec, path)
+    yield from _validate_mode(spec, path)
+    yield from _validate_per_index(spec, path)
+    yield from validate_failure_policy(spec, path)
+    yield from validate_success_policy(spec, path)
+    yield from _validate_replacement(spec, path)
+    yield from validate_template(spec.template, f"{path}.template", gates)
+    yield from _validate_restart_policy(spec, path)
+
+
 def _validate_managed_by(spec: JobSpec, path: str) -> Iterator[Fault]:
+    at = f"{path}.managedBy"
     if spec.managed_by is None:
         return
-    if not is_domain_prefixed(spec.managed_by):
-        text = 'must be a domain-prefixed path (such as "acme.io/foo")'
-        yield invalid(f"{path}.managedBy", spec.managed_by, text)
-    if len(spec.managed_by) > _LONGEST_MANAGED_BY:
-        yield too_long(f"{path}.managedBy", _LONGEST_MANAGED_BY)
+    if not spec.managed_by:
+        yield required(at)
+        return
+    for value, text in domain_prefixed_errors(spec.managed_by):
+        yield invalid(at, value, text)
+    if len(spec.managed_by.encode()) > _LONGEST_MANAGED_BY:
+        yield too_long(at, _LONGEST_MANAGED_BY)
 
 
 def _validate_mode(spec: JobSpec, path: str) -> Iterator[Fault]:
@@ -125,23 +133,19 @@ def _validate_mode(spec: JobSpec, path: str) -> Iterator[Fault]:
 
 def _validate_per_index(spec: JobSpec, path: str) -> Iterator[Fault]:
     """Check back-off by index (KEP-3850)."""
-    if spec.completion_mode != "Indexed":
-        for name, value in (
-            ("backoffLimitPerIndex", spec.backoff_limit_per_index),
-            ("maxFailedIndexes", spec.max_failed_indexes),
-        ):
-            if value is not None:
-                yield invalid(f"{path}.{name}", value, "requires indexed completion mode")
-        return
     most = spec.max_failed_indexes
-    if most is not None and spec.backoff_limit_per_index is None:
-        yield required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
-    if spec.completions is None:
-        return
-    if most is not None and most > spec.completions:
-        yield invalid(f"{path}.maxFailedIndexes", most, "must be less than or equal to completions")
-    if spec.completions > _MOST_INDEXED and spec.backoff_limit_per_index is not None:
-        yield from _validate_many(spec, path)
+    if spec.completion_mode == "Indexed":
+        if most is not None and spec.completions is not None and most > spec.completions:
+            yield invalid(f"{path}.maxFailedIndexes", most, "must be less than or equal to completions")
+        if most is not None and most > _MOST_INDEXED:
+            yield invalid(f"{path}.maxFailedIndexes", most, f"must be less than or equal to {_MOST_INDEXED}")
+        if (spec.completions or 0) > _MOST_INDEXED and spec.backoff_limit_per_index is not None:
+            yield from _validate_many(spec, path)
+    elif spec.completion_mode == "NonIndexed":
+        text = "requires indexed completion mode"
+        for name, value in (("backoffLimitPerIndex", spec.backoff_limit_per_index), ("maxFailedIndexes", most)):
+            if value is not None:
+                yield invalid(f"{path}.{name}", value, text)
 
 
 def _validate_many(spec: JobSpec, path: str) -> Iterator[Fault]:
@@ -149,10 +153,10 @@ def _validate_many(spec: JobSpec, path: str) -> Iterator[Fault]:
     suffix = f"when completions are above {_MOST_INDEXED} and used with backoff limit per index"
     if most is None:
         yield required(f"{path}.maxFailedIndexes", f"must be specified when completions is above {_MOST_INDEXED}")
-    elif most > _MOST_PARALLEL:
-        yield invalid(f"{path}.maxFailedIndexes", most, f"must be less than or equal to {_MOST_PARALLEL} {suffix}")
     if parallelism > _MOST_PARALLEL:
         yield invalid(f"{path}.parallelism", parallelism, f"must be less than or equal to {_MOST_PARALLEL} {suffix}")
+    if most is not None and most > _MOST_PARALLEL:
+        yield invalid(f"{path}.maxFailedIndexes", most, f"must be less than or equal to {_MOST_PARALLEL} {suffix}")
 
 
 def _validate_replacement(spec: JobSpec, path: str) -> Iterator[Fault]:

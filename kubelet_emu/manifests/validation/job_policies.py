@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from kubelet_emu.api.gotext import quote, quote_list
@@ -12,6 +13,7 @@ from kubelet_emu.manifests.validation.faults import (
     go_value,
     invalid,
     required,
+    too_long,
     too_many,
     unsupported,
 )
@@ -132,11 +134,11 @@ def _validate_success_rule(rule: SuccessPolicyRule, path: str, completions: int)
     if count is None and indexes is None:
         yield required(path, "at least one of succeededCount or succeededIndexes must be specified")
         return
-    total: int | None = None
+    total = 0
     if indexes is not None:
         at = f"{path}.succeededIndexes"
         if len(indexes) > _LONGEST_INDEXES:
-            yield Fault(at, "Too long", f"may not be more than {_LONGEST_INDEXES} bytes")
+            yield too_long(at, _LONGEST_INDEXES)
         try:
             total = count_indexes(indexes, completions)
         except ValueError as error:
@@ -148,7 +150,7 @@ def _validate_success_rule(rule: SuccessPolicyRule, path: str, completions: int)
     if count > completions:
         text = f"must be less than or equal to {completions} (the number of specified completions)"
         yield invalid(f"{path}.succeededCount", count, text)
-    if total is not None and count > total:
+    if indexes is not None and count > total:
         text = f"must be less than or equal to {total} (the number of indexes in the specified succeededIndexes field)"
         yield invalid(f"{path}.succeededCount", count, text)
 
@@ -171,16 +173,17 @@ def _interval(text: str, completions: int) -> tuple[int, int]:
     if len(limits) > 2:
         rule = "an index interval can have at most two parts separated by '-'"
         raise ValueError(f"the fragment {quote(text)} violates the requirement that {rule}")
-    numbers = [_index(each) for each in limits]
-    for number in numbers:
-        if number >= completions:
-            raise ValueError(f"too large index: {quote(str(number))}")
+    numbers = []
+    for each in limits:
+        numbers.append(_index(each))
+        if numbers[-1] >= completions:
+            raise ValueError(f"too large index: {quote(each)}")
     if len(numbers) == 2 and numbers[0] >= numbers[1]:
         raise ValueError(f"non-increasing order, previous: {numbers[0]}, current: {numbers[1]}")
     return numbers[0], numbers[-1]
 
 
 def _index(text: str) -> int:
-    if not text.isdecimal():
+    if not re.fullmatch("[-+]?[0-9]{1,19}", text):
         raise ValueError(f"cannot convert string to integer for index: {quote(text)}")
     return int(text)

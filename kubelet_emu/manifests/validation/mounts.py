@@ -19,8 +19,7 @@ _RECURSIVE = ("Disabled", "Enabled", "IfPossible")
 
 def validate_mounts(container: AnyContainer, path: str, context: Context) -> Iterator[Fault]:
     """Check where a container mounts which volume; some of the server's paths have no index."""
-    devices = {device.name for device in container.volume_devices}
-    device_paths = {device.device_path for device in container.volume_devices}
+    devices = {device.name: device.device_path for device in container.volume_devices}
     seen: set[str] = set()
     for index, mount in enumerate(container.volume_mounts):
         at = f"{path}[{index}]"
@@ -35,7 +34,7 @@ def validate_mounts(container: AnyContainer, path: str, context: Context) -> Ite
         seen.add(mount.mount_path)
         if mount.name in devices:
             yield invalid(f"{at}.name", mount.name, "must not already exist in volumeDevices")
-        if mount.mount_path in device_paths:
+        if mount.mount_path in devices.values():
             yield invalid(f"{at}.mountPath", mount.mount_path, "must not already exist as a path in volumeDevices")
         yield from _validate_sub_paths(mount, path, at)
         yield from _validate_propagation(container, mount, path, at)
@@ -83,32 +82,37 @@ def _validate_recursive(mount: VolumeMount, path: str, at: str) -> Iterator[Faul
 
 def validate_devices(container: AnyContainer, path: str, context: Context) -> Iterator[Fault]:
     """Check which claims a container gets as block devices."""
-    mounts = {mount.name for mount in container.volume_mounts}
-    mount_paths = {mount.mount_path for mount in container.volume_mounts}
+    mounts = {mount.name: mount.mount_path for mount in container.volume_mounts}
     names: set[str] = set()
     paths: set[str] = set()
     for index, device in enumerate(container.volume_devices):
         at = f"{path}[{index}]"
-        if not device.name:
-            yield required(f"{at}.name")
-        if device.name in names:
-            yield invalid(f"{at}.name", device.name, "must be unique")
-        volume = context.volumes.get(device.name)
-        if volume is None:
-            if device.name:
-                yield not_found(f"{at}.name", device.name)
-        elif volume.persistent_volume_claim is None and volume.ephemeral is None:
-            text = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-            yield invalid(f"{at}.name", device.name, text)
+        yield from _validate_device_name(device.name, f"{at}.name", context, names)
         if not device.device_path:
             yield required(f"{at}.devicePath")
-        if device.device_path and device.device_path in paths:
+        if device.device_path in paths:
             yield invalid(f"{at}.devicePath", device.device_path, "must be unique")
-        for text in backstep_errors(device.device_path):
-            yield invalid(f"{at}.devicePath", device.device_path, text)
+        if backstep_errors(device.device_path):
+            yield invalid(f"{at}.devicePath", device.device_path, "can not contain backsteps ('..')")
+        else:
+            paths.add(device.device_path)
         if device.name in mounts:
             yield invalid(f"{at}.name", device.name, "must not already exist in volumeMounts")
-        if device.device_path in mount_paths:
+        if device.device_path in mounts.values():
             yield invalid(f"{at}.devicePath", device.device_path, "must not already exist as a path in volumeMounts")
-        names.add(device.name)
-        paths.add(device.device_path)
+
+
+def _validate_device_name(name: str, path: str, context: Context, names: set[str]) -> Iterator[Fault]:
+    """Check the volume of a device; `names` are those so far, to which it adds its own."""
+    if not name:
+        yield required(path)
+    if name in names:
+        yield invalid(path, name, "must be unique")
+    volume = context.volumes.get(name)
+    if volume is None:
+        yield not_found(path, name)
+    elif volume.persistent_volume_claim is None and volume.ephemeral is None:
+        text = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
+        yield invalid(path, name, text)
+    if name:
+        names.add(name)

@@ -10,11 +10,13 @@ import re
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _RELAXED_LABEL = r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
-_RELAXED_SUBDOMAIN = rf"{_RELAXED_LABEL}(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*"
+_RELAXED_SUBDOMAIN = rf"{_RELAXED_LABEL}(\.{_RELAXED_LABEL})*"
 _QUALIFIED = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = rf"({_QUALIFIED})?"
 _CONFIG_KEY = r"[-._a-zA-Z0-9]+"
 _HEADER = r"[-A-Za-z0-9]+"
+_HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
+_STRICT_ENV_NAME = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 
 _ALPHANUMERIC_ENDS = "and must start and end with an alphanumeric character"
 LABEL_RULE = (
@@ -51,6 +53,11 @@ HEADER_RULE = (
     f"(e.g. 'X-Header-Name', regex used for validation is '{_HEADER}')"
 )
 ENV_NAME_RULE = "a valid environment variable name must consist only of printable ASCII characters other than '='"
+STRICT_ENV_NAME_RULE = (
+    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', "
+    "and must not start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or 'MyEnvName1', "
+    f"regex used for validation is '{_STRICT_ENV_NAME}')"
+)
 PORT_RULE = "must be between 1 and 65535, inclusive"
 IP_RULE = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
@@ -64,15 +71,22 @@ def _longer_than(text: str, most: int, unit: str = "characters") -> list[str]:
 
 
 def label_errors(text: str) -> list[str]:
-    """Check a DNS-1123 label: names of containers and volumes."""
-    wrong = [] if re.fullmatch(_LABEL, text) else [LABEL_RULE]
-    return [*_longer_than(text, _LONGEST_LABEL), *wrong]
+    """Check a DNS-1123 label: names of containers and volumes; one whose only fault is its dots is told so."""
+    errors = _longer_than(text, _LONGEST_LABEL)
+    if not re.fullmatch(_LABEL, text):
+        errors.append("must not contain dots" if re.fullmatch(_SUBDOMAIN, text) else LABEL_RULE)
+    return errors
 
 
 def subdomain_errors(text: str) -> list[str]:
     """Check a DNS-1123 subdomain: names of most objects."""
     wrong = [] if re.fullmatch(_SUBDOMAIN, text) else [SUBDOMAIN_RULE]
     return [*_longer_than(text, _LONGEST_SUBDOMAIN), *wrong]
+
+
+def prefix_errors(text: str) -> list[str]:
+    """Check a text that a name may begin with: generateName, and some references; it may end with a dash."""
+    return subdomain_errors(f"{text[:-2]}a" if len(text) > 1 and text.endswith("-") else text)
 
 
 def relaxed_subdomain_errors(text: str) -> list[str]:
@@ -121,8 +135,17 @@ def config_key_errors(text: str) -> list[str]:
 
 def env_name_errors(text: str) -> list[str]:
     """Check the name of an environment variable (relaxed rules, KEP-4369)."""
-    is_fine = text and all(" " <= each <= "~" and each != "=" for each in text)
-    return [] if is_fine else [ENV_NAME_RULE]
+    if not text:
+        return ["environment variable name must be non-empty"]
+    return [] if all(" " <= each <= "~" and each != "=" for each in text) else [ENV_NAME_RULE]
+
+
+def strict_env_name_errors(text: str) -> list[str]:
+    """Check the name of an environment variable as servers before v1.32 do."""
+    errors = [] if re.fullmatch(_STRICT_ENV_NAME, text) else [STRICT_ENV_NAME_RULE]
+    if text in (".", ".."):
+        return [*errors, f"must not be '{text}'"]
+    return [*errors, *(["must not start with '..'"] if text.startswith("..") else [])]
 
 
 def header_errors(text: str) -> list[str]:
@@ -149,15 +172,23 @@ def port_name_errors(text: str) -> list[str]:
     return errors
 
 
-def ip_errors(text: str) -> list[str]:
-    """Check an IP address."""
+def ip_errors(text: str, *, strict: bool = True) -> list[str]:
+    """Check an IP address; `strict` refuses leading zeros and IPv4 addresses in IPv6 form (KEP-4858)."""
     import ipaddress  # noqa: PLC0415 - start-up is felt first
 
+    plain = re.sub(r"(^|[.:])0+(?=[0-9])", r"\1", text) if "." in text else text
     try:
-        ipaddress.ip_address(text)
+        address = ipaddress.ip_address(plain)
     except ValueError:
         return [IP_RULE]
-    return [IP_RULE] if "%" in text else []
+    if "%" in text:
+        return [IP_RULE]
+    if not strict:
+        return []
+    if plain != text:
+        return ["must not have leading 0s"]
+    is_mapped = address.version == 6 and address.ipv4_mapped is not None
+    return ["must not be an IPv4-mapped IPv6 address"] if is_mapped else []
 
 
 def path_errors(text: str) -> list[str]:
@@ -179,7 +210,12 @@ def file_path_errors(text: str) -> list[str]:
     return errors
 
 
-def is_domain_prefixed(text: str) -> bool:
-    """Tell whether a text is `domain/path`."""
+def domain_prefixed_errors(text: str) -> list[tuple[str, str]]:
+    """Check a `domain/path`; each error comes with the part that it is about."""
     prefix, slash, path = text.partition("/")
-    return bool(slash and path and prefix and not subdomain_errors(prefix))
+    if not (slash and path and prefix):
+        return [(text, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    errors = [(prefix, each) for each in subdomain_errors(prefix)]
+    if not re.fullmatch(_HTTP_PATH, path):
+        errors.append((path, f"Invalid path (regex used for validation is '{_HTTP_PATH}')"))
+    return errors

@@ -11,19 +11,9 @@ from attrs import evolve
 
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.manifests.defaults import set_defaults
-from kubelet_emu.manifests.validation.configuration import validate_config_map, validate_secret
 from kubelet_emu.manifests.validation.create_warnings import pod_warnings
 from kubelet_emu.manifests.validation.dropping import drop_disabled_fields
-from kubelet_emu.manifests.validation.faults import Fault, required
-from kubelet_emu.manifests.validation.job import validate_job, validate_job_spec
-from kubelet_emu.manifests.validation.metadata import selector_matches, validate_metadata
-from kubelet_emu.manifests.validation.pod import validate_pod, validate_template
-from kubelet_emu.manifests.validation.update import (
-    ephemeral_update_faults,
-    job_update_faults,
-    pod_resize_faults,
-    pod_update_faults,
-)
+from kubelet_emu.manifests.validation.pod import validate_pod
 from kubelet_emu.manifests.workloads import job_labels
 
 if TYPE_CHECKING:
@@ -31,11 +21,12 @@ if TYPE_CHECKING:
 
     from kubelet_emu.api.apps_v1 import Deployment
     from kubelet_emu.api.batch_v1 import CronJob, Job
-    from kubelet_emu.api.v1 import ConfigMap, Pod, PodTemplateSpec, Secret
+    from kubelet_emu.api.v1 import ConfigMap, Pod, Secret
     from kubelet_emu.api.v1_services import Service
     from kubelet_emu.manifests.loading import APIObject, Loaded
     from kubelet_emu.manifests.problems import Problem, Severity
     from kubelet_emu.manifests.validation.context import Gates
+    from kubelet_emu.manifests.validation.faults import Fault
 
 Subresource = Literal["", "resize", "ephemeralcontainers"]
 
@@ -74,63 +65,37 @@ def object_faults(obj: APIObject, gates: Gates, *, job_uid: str = "") -> tuple[F
     `job_uid` is the uid that the server gives a Job: with it selector and labels are generated and checked.
     """
     prepared = prepare(obj, gates, job_uid=job_uid)
-    match prepared.kind:
-        case "Pod":
-            return tuple(validate_pod(cast("Pod", prepared), gates))
-        case "Job":
-            return tuple(validate_job(cast("Job", prepared), gates))
-        case "CronJob":
-            return tuple(_cron_job_faults(cast("CronJob", prepared), gates))
-        case "ConfigMap":
-            return tuple(validate_config_map(cast("ConfigMap", prepared)))
-        case "Secret":
-            return tuple(validate_secret(cast("Secret", prepared), cast("Secret", obj)))
-        case "Service":
-            from kubelet_emu.manifests.validation.service import validate_service  # noqa: PLC0415 - few have one
-
-            return tuple(validate_service(cast("Service", prepared)))
-        case kind if kind in _WORKLOADS:
-            return tuple(_workload_faults(cast("Deployment", prepared), gates))
-        case _:
-            return tuple(validate_metadata(prepared.metadata))
+    return tuple(_faults(prepared, obj, gates))
 
 
-def _cron_job_faults(cron_job: CronJob, gates: Gates) -> Iterator[Fault]:
-    yield from validate_metadata(cron_job.metadata)
-    if not cron_job.spec.schedule:
-        yield required("spec.schedule")
-    yield from validate_job_spec(cron_job.spec.job_template.spec, "spec.jobTemplate.spec", gates)
+def _faults(prepared: APIObject, written: APIObject, gates: Gates) -> Iterator[Fault]:
+    """Check an object by its kind; the checks of a kind are imported with the first object of it."""
+    kind = prepared.kind
+    if kind == "Pod":
+        yield from validate_pod(cast("Pod", prepared), gates)
+    elif kind == "Job":
+        from kubelet_emu.manifests.validation.job import validate_job  # noqa: PLC0415
 
+        yield from validate_job(cast("Job", prepared), gates)
+    elif kind == "CronJob":
+        from kubelet_emu.manifests.validation.cron_job import validate_cron_job  # noqa: PLC0415
 
-def _workload_faults(workload: Deployment, gates: Gates) -> Iterator[Fault]:
-    """Check a workload's selector and template (ValidatePodTemplateSpecForReplicaSet)."""
-    yield from validate_metadata(workload.metadata)
-    selector, template = workload.spec.selector, workload.spec.template
-    if not selector.match_labels and not selector.match_expressions:
-        yield required("spec.selector")
-    elif not selector_matches(selector, template.metadata.labels):
-        text = "`selector` does not match template `labels`"
-        yield Fault("spec.template.metadata.labels", "Invalid value", f"{dict(template.metadata.labels)}: {text}")
-    yield from validate_template(_with_claims(workload), "spec.template", gates)
-    if template.spec.restart_policy in ("OnFailure", "Never"):
-        at = "spec.template.spec.restartPolicy"
-        yield Fault(at, "Unsupported value", f'"{template.spec.restart_policy}": supported values: "Always"')
+        yield from validate_cron_job(cast("CronJob", prepared), gates)
+    elif kind in _WORKLOADS:
+        from kubelet_emu.manifests.validation.workloads import validate_workload  # noqa: PLC0415
 
+        yield from validate_workload(cast("Deployment", prepared), gates)
+    elif kind == "Service":
+        from kubelet_emu.manifests.validation.service import validate_service  # noqa: PLC0415
 
-def _with_claims(workload: Deployment) -> PodTemplateSpec:
-    """Return the template with a volume for each claim that a StatefulSet makes.
+        yield from validate_service(cast("Service", prepared))
+    else:
+        from kubelet_emu.manifests.validation.configuration import validate_config_map, validate_secret  # noqa: PLC0415
 
-    Differs: a server doesn't check a StatefulSet's pod spec at all; its pods are refused later.
-    """
-    template = workload.spec.template
-    claims = getattr(workload.spec, "volume_claim_templates", ())
-    source = api_type("PersistentVolumeClaimVolumeSource")
-    volumes = [
-        api_type("Volume")(name=each.metadata.name, persistent_volume_claim=source(claim_name=each.metadata.name))
-        for each in claims
-        if each.metadata is not None and each.metadata.name
-    ]
-    return evolve(template, spec=evolve(template.spec, volumes=(*template.spec.volumes, *volumes)))
+        if kind == "ConfigMap":
+            yield from validate_config_map(cast("ConfigMap", prepared))
+        else:
+            yield from validate_secret(cast("Secret", prepared), cast("Secret", written))
 
 
 def object_warnings(obj: APIObject, gates: Gates) -> tuple[Fault, ...]:
@@ -150,17 +115,19 @@ def update_faults(new: APIObject, old: APIObject, gates: Gates, subresource: Sub
     uid = "11111111-2222-3333-4444-555555555555"
     wanted, given = prepare(new, gates, job_uid=uid), prepare(old, gates, job_uid=uid)
     if wanted.kind == "Job":
-        changes = job_update_faults(cast("Job", wanted), cast("Job", given))
-        return (*validate_job(cast("Job", wanted), gates), *changes)
+        from kubelet_emu.manifests.validation.job_update import job_update_faults  # noqa: PLC0415
+
+        return tuple(job_update_faults(cast("Job", wanted), cast("Job", given), gates))
+    from kubelet_emu.manifests.validation import resize, update  # noqa: PLC0415
+
     pod, before = cast("Pod", wanted), cast("Pod", given)
-    created = tuple(each for each in validate_pod(pod, gates) if each.detail != "cannot be set on create")
     match subresource:
         case "resize":
-            return (*created, *pod_resize_faults(pod, before))
+            return tuple(resize.pod_resize_faults(pod, before, gates))
         case "ephemeralcontainers":
-            return (*created, *ephemeral_update_faults(pod, before))
+            return tuple(update.ephemeral_update_faults(pod, before, gates))
         case _:
-            return (*created, *pod_update_faults(pod, before))
+            return tuple(update.pod_update_faults(pod, before, gates))
 
 
 def validate(loaded: Iterable[Loaded], gates: Gates) -> tuple[Problem, ...]:

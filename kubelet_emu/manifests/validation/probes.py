@@ -57,7 +57,7 @@ def _validate_probe(probe: Probe, path: str, context: Context, *, must_succeed_o
     )
     yield from validate_not_negative(numbers, path)
     grace = probe.termination_grace_period_seconds
-    if grace is not None and grace <= 0 and not path.endswith("readinessProbe"):
+    if grace is not None and grace <= 0:
         yield invalid(f"{path}.terminationGracePeriodSeconds", grace, "must be greater than 0")
     if must_succeed_once and probe.success_threshold not in (None, 1):
         yield invalid(f"{path}.successThreshold", probe.success_threshold, "must be 1")
@@ -73,14 +73,12 @@ def _validate_lifecycle(lifecycle: Lifecycle, path: str, context: Context) -> It
 
 
 def _validate_stop_signal(signal: str, path: str, context: Context) -> Iterator[Fault]:
-    os_name = context.spec.os.name if context.spec.os is not None else ""
-    if not os_name:
+    if context.spec.os is None:
         yield forbidden(path, "may not be set for containers with empty `spec.os.name`")
-    elif os_name == "windows":
-        if signal not in ("SIGTERM", "SIGKILL"):
-            yield unsupported(path, signal, ("SIGKILL", "SIGTERM"))
-    elif signal not in _stop_signals():
-        yield unsupported(path, signal, _stop_signals())
+        return
+    known = {"linux": _stop_signals(), "windows": ("SIGKILL", "SIGTERM")}.get(context.spec.os.name)
+    if known is not None and signal not in known:
+        yield unsupported(path, signal, known)
 
 
 def _validate_handler(handler: Probe | LifecycleHandler, path: str, context: Context) -> Iterator[Fault]:
@@ -140,8 +138,16 @@ def _validate_port(port: int | str | None, path: str) -> Iterator[Fault]:
 
 
 def _validate_sleep(action: SleepAction, path: str, context: Context) -> Iterator[Fault]:
+    """Check how long a hook sleeps (KEP-3960); that it may be 0 came later (KEP-4818)."""
     grace = context.grace_period_seconds
-    if not 0 <= action.seconds <= grace:
+    hint = f"set terminationGracePeriodSeconds to {action.seconds} or more" if action.seconds > 0 else ""
+    if not context.gates.enabled("PodLifecycleSleepActionAllowZero"):
+        if not 0 < action.seconds <= grace:
+            text = (
+                f"must be greater than 0 and less than terminationGracePeriodSeconds ({grace}). "
+                "Enable AllowPodLifecycleSleepActionZeroValue feature gate for zero sleep."
+            )
+            yield invalid(path, action.seconds, text, hint=hint)
+    elif not 0 <= action.seconds <= grace:
         text = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
-        hint = f"set terminationGracePeriodSeconds to {action.seconds} or more" if action.seconds > 0 else ""
         yield invalid(path, action.seconds, text, hint=hint)

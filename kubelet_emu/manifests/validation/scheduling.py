@@ -1,17 +1,25 @@
-"""Scheduling fields: read and checked, not acted on. Source: kubernetes v1.36 ValidateTolerations, validateAffinity."""
+"""Tolerations, affinity and scheduling gates. Source: kubernetes v1.36 ValidateTolerations, validateAffinity."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from kubelet_emu.api.kinds import api_type
 from kubelet_emu.manifests.validation.faults import Fault, duplicate, forbidden, invalid, required, unsupported
-from kubelet_emu.manifests.validation.metadata import validate_labels, validate_selector
-from kubelet_emu.manifests.validation.names import label_value_errors, qualified_name_errors, subdomain_errors
+from kubelet_emu.manifests.validation.metadata import validate_selector
+from kubelet_emu.manifests.validation.names import (
+    label_errors,
+    label_value_errors,
+    qualified_name_errors,
+    subdomain_errors,
+)
+from kubelet_emu.manifests.validation.topology import validate_label_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kubelet_emu.api.meta import ObjectMeta
     from kubelet_emu.api.v1_scheduling import (
         Affinity,
         NodeAffinity,
@@ -20,34 +28,33 @@ if TYPE_CHECKING:
         PodAffinity,
         PodAffinityTerm,
         PodAntiAffinity,
+        PodSchedulingGate,
         Toleration,
-        TopologySpreadConstraint,
     )
     from kubelet_emu.manifests.validation.context import Context
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-_INTEGER = re.compile(r"-?\d+")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
-def validate_scheduling(path: str, context: Context) -> Iterator[Fault]:
-    """Check node selector, tolerations, affinity, spread and scheduling gates."""
-    spec = context.spec
-    yield from validate_labels(spec.node_selector, f"{path}.nodeSelector")
-    for index, toleration in enumerate(spec.tolerations):
-        yield from _validate_toleration(toleration, f"{path}.tolerations[{index}]", context)
-    if spec.affinity is not None:
-        yield from _validate_affinity(spec.affinity, f"{path}.affinity")
-    yield from _validate_spread(spec.topology_spread_constraints, f"{path}.topologySpreadConstraints")
+def validate_scheduling_gates(gates: tuple[PodSchedulingGate, ...], path: str) -> Iterator[Fault]:
+    """Check what keeps a pod from being scheduled (KEP-3521)."""
     seen: set[str] = set()
-    for index, gate in enumerate(spec.scheduling_gates):
-        at = f"{path}.schedulingGates[{index}]"
+    for index, gate in enumerate(gates):
+        at = f"{path}[{index}]"
         for text in qualified_name_errors(gate.name):
             yield invalid(at, gate.name, text)
         if gate.name in seen:
             yield duplicate(at, gate.name)
         seen.add(gate.name)
+
+
+def validate_tolerations(tolerations: tuple[Toleration, ...], path: str, context: Context) -> Iterator[Fault]:
+    """Check tolerations."""
+    for index, toleration in enumerate(tolerations):
+        yield from _validate_toleration(toleration, f"{path}[{index}]", context)
 
 
 def _validate_toleration(toleration: Toleration, path: str, context: Context) -> Iterator[Fault]:
@@ -71,8 +78,8 @@ def _validate_toleration_value(operator: str, value: str, path: str, context: Co
     at = f"{path}.operator"
     match operator:
         case "" | "Equal":
-            for text in label_value_errors(value):
-                yield invalid(at, value, text)
+            if errors := label_value_errors(value):
+                yield invalid(at, value, ";".join(errors))
         case "Exists":
             if value:
                 yield invalid(at, value, "value must be empty when `operator` is 'Exists'")
@@ -86,12 +93,13 @@ def _validate_toleration_value(operator: str, value: str, path: str, context: Co
             yield unsupported(at, operator, allowed)
 
 
-def _validate_affinity(affinity: Affinity, path: str) -> Iterator[Fault]:
+def validate_affinity(affinity: Affinity, path: str, metadata: ObjectMeta) -> Iterator[Fault]:
+    """Check where a pod wants to be; `metadata` is that of the pod, empty for a template."""
     if affinity.node_affinity is not None:
         yield from _validate_node_affinity(affinity.node_affinity, f"{path}.nodeAffinity")
     for name, given in (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)):
         if given is not None:
-            yield from _validate_pod_affinity(given, f"{path}.{name}")
+            yield from _validate_pod_affinity(given, f"{path}.{name}", metadata)
 
 
 def _validate_node_affinity(affinity: NodeAffinity, path: str) -> Iterator[Fault]:
@@ -101,12 +109,12 @@ def _validate_node_affinity(affinity: NodeAffinity, path: str) -> Iterator[Fault
         if not wanted.node_selector_terms:
             yield required(at, "must have at least one node selector term")
         for index, term in enumerate(wanted.node_selector_terms):
-            yield from _validate_term(term, f"{at}[{index}]")
+            yield from _validate_term(term, f"{at}[{index}]", with_values=True)
     for index, preferred in enumerate(affinity.preferred_during_scheduling_ignored_during_execution):
         at = f"{path}.{_PREFERRED}[{index}]"
         yield from _validate_weight(preferred.weight, at)
         if preferred.preference is not None:
-            yield from _validate_term(preferred.preference, f"{at}.preference")
+            yield from _validate_term(preferred.preference, f"{at}.preference", with_values=False)
 
 
 def _validate_weight(weight: int, path: str) -> Iterator[Fault]:
@@ -114,18 +122,30 @@ def _validate_weight(weight: int, path: str) -> Iterator[Fault]:
         yield invalid(f"{path}.weight", weight, "must be in the range 1-100")
 
 
-def _validate_term(term: NodeSelectorTerm, path: str) -> Iterator[Fault]:
+def _validate_term(term: NodeSelectorTerm, path: str, *, with_values: bool) -> Iterator[Fault]:
+    """Check one alternative; the values of one that is only preferred may be no label values (the server's rule)."""
     for index, requirement in enumerate(term.match_expressions):
-        yield from _validate_requirement(requirement, f"{path}.matchExpressions[{index}]")
+        at = f"{path}.matchExpressions[{index}]"
+        yield from _validate_requirement(requirement, at)
+        for number, value in enumerate(requirement.values if with_values else ()):
+            for text in label_value_errors(value):
+                yield invalid(f"{at}.values[{number}]", value, text)
     for index, requirement in enumerate(term.match_fields):
-        at = f"{path}.matchFields[{index}]"
-        if requirement.key != "metadata.name":
-            yield invalid(f"{at}.key", requirement.key, "not a valid field selector key")
-        if requirement.operator not in ("In", "NotIn"):
-            yield invalid(f"{at}.operator", requirement.operator, "not a valid selector operator")
-        elif len(requirement.values) != 1:
-            text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-            yield required(f"{at}.values", text)
+        yield from _validate_field_requirement(requirement, f"{path}.matchFields[{index}]")
+
+
+def _validate_field_requirement(requirement: NodeSelectorRequirement, path: str) -> Iterator[Fault]:
+    if requirement.operator not in ("In", "NotIn"):
+        yield invalid(f"{path}.operator", requirement.operator, "not a valid selector operator")
+    elif len(requirement.values) != 1:
+        text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        yield required(f"{path}.values", text)
+    if requirement.key != "metadata.name":
+        yield invalid(f"{path}.key", requirement.key, "not a valid field selector key")
+        return
+    for index, value in enumerate(requirement.values):
+        for text in subdomain_errors(value):
+            yield invalid(f"{path}.values[{index}]", value, text)
 
 
 def _validate_requirement(requirement: NodeSelectorRequirement, path: str) -> Iterator[Fault]:
@@ -139,61 +159,33 @@ def _validate_requirement(requirement: NodeSelectorRequirement, path: str) -> It
         case "Gt" | "Lt":
             if len(requirement.values) != 1:
                 yield required(f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'")
-        case _:
-            yield invalid(f"{path}.operator", requirement.operator, "not a valid selector operator")
+        case operator:
+            yield invalid(f"{path}.operator", operator, "not a valid selector operator")
     for text in qualified_name_errors(requirement.key):
         yield invalid(f"{path}.key", requirement.key, text)
-    for index, value in enumerate(requirement.values):
-        for text in label_value_errors(value):
-            yield invalid(f"{path}.values[{index}]", value, text)
 
 
-def _validate_pod_affinity(affinity: PodAffinity | PodAntiAffinity, path: str) -> Iterator[Fault]:
+def _validate_pod_affinity(affinity: PodAffinity | PodAntiAffinity, path: str, metadata: ObjectMeta) -> Iterator[Fault]:
     for index, term in enumerate(affinity.required_during_scheduling_ignored_during_execution):
-        yield from _validate_pod_term(term, f"{path}.{_REQUIRED}[{index}]")
+        yield from _validate_pod_term(term, f"{path}.{_REQUIRED}[{index}]", metadata)
     for index, weighted in enumerate(affinity.preferred_during_scheduling_ignored_during_execution):
         at = f"{path}.{_PREFERRED}[{index}]"
         yield from _validate_weight(weighted.weight, at)
-        if weighted.pod_affinity_term is not None:
-            yield from _validate_pod_term(weighted.pod_affinity_term, f"{at}.podAffinityTerm")
+        term = weighted.pod_affinity_term or api_type("PodAffinityTerm")()
+        yield from _validate_pod_term(term, f"{at}.podAffinityTerm", metadata)
 
 
-def _validate_pod_term(term: PodAffinityTerm, path: str) -> Iterator[Fault]:
+def _validate_pod_term(term: PodAffinityTerm, path: str, metadata: ObjectMeta) -> Iterator[Fault]:
     if term.label_selector is not None:
         yield from validate_selector(term.label_selector, f"{path}.labelSelector")
     if term.namespace_selector is not None:
         yield from validate_selector(term.namespace_selector, f"{path}.namespaceSelector")
-    for name in term.namespaces:
-        for text in subdomain_errors(name):
-            yield invalid(f"{path}.namespace", name, text)
+    for index, name in enumerate(term.namespaces):
+        for text in label_errors(name):
+            yield invalid(f"{path}.namespace", name, text, at=f"{path}.namespaces[{index}]")
+    keys = (term.match_label_keys, term.mismatch_label_keys)
+    yield from validate_label_keys(path, keys, term.label_selector, metadata)
     if not term.topology_key:
         yield required(f"{path}.topologyKey", "can not be empty")
     for text in qualified_name_errors(term.topology_key):
         yield invalid(f"{path}.topologyKey", term.topology_key, text)
-
-
-def _validate_spread(constraints: tuple[TopologySpreadConstraint, ...], path: str) -> Iterator[Fault]:
-    seen: set[tuple[str, str]] = set()
-    for index, each in enumerate(constraints):
-        at = f"{path}[{index}]"
-        if each.max_skew <= 0:
-            yield invalid(f"{at}.maxSkew", each.max_skew, "must be greater than zero")
-        if not each.topology_key:
-            yield required(f"{at}.topologyKey", "can not be empty")
-        else:
-            for text in qualified_name_errors(each.topology_key):
-                yield invalid(f"{at}.topologyKey", each.topology_key, text)
-        if each.when_unsatisfiable not in ("DoNotSchedule", "ScheduleAnyway"):
-            yield unsupported(f"{at}.whenUnsatisfiable", each.when_unsatisfiable, ("DoNotSchedule", "ScheduleAnyway"))
-        pair = (each.topology_key, each.when_unsatisfiable)
-        if pair in seen:
-            first = next(
-                n for n, other in enumerate(constraints) if (other.topology_key, other.when_unsatisfiable) == pair
-            )
-            shown = f"{path}[{first}].{{topologyKey, whenUnsatisfiable}}"
-            yield duplicate(shown, f"{{{pair[0]}, {pair[1]}}}", at=at)
-        seen.add(pair)
-        if each.min_domains is not None and each.min_domains <= 0:
-            yield invalid(f"{at}.minDomains", each.min_domains, "must be greater than zero")
-        if each.label_selector is not None:
-            yield from validate_selector(each.label_selector, f"{at}.labelSelector")

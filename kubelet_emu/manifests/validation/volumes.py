@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from kubelet_emu.api.gotext import quote
 from kubelet_emu.api.quantity import parse_quantity
 from kubelet_emu.api.schema import fields_of
 from kubelet_emu.manifests.validation.faults import (
@@ -15,19 +16,11 @@ from kubelet_emu.manifests.validation.faults import (
     unsupported,
     validate_required,
 )
-from kubelet_emu.manifests.validation.names import backstep_errors, label_errors, path_errors
-from kubelet_emu.manifests.validation.projected import (
-    validate_downward_files,
-    validate_items,
-    validate_mode,
-    validate_projected,
-)
+from kubelet_emu.manifests.validation.names import backstep_errors, label_errors, subdomain_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from kubelet_emu.api.meta import ObjectMeta
-    from kubelet_emu.api.v1_volume_plugins import GitRepoVolumeSource, NFSVolumeSource
     from kubelet_emu.api.v1_volumes import (
         ConfigMapVolumeSource,
         DownwardAPIVolumeSource,
@@ -35,6 +28,7 @@ if TYPE_CHECKING:
         EphemeralVolumeSource,
         HostPathVolumeSource,
         ImageVolumeSource,
+        PersistentVolumeClaimVolumeSource,
         ProjectedVolumeSource,
         SecretVolumeSource,
         Volume,
@@ -53,59 +47,46 @@ _HOST_PATH_TYPES = (
     "Socket",
 )
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
-_ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_LONGEST_ISCSI_NAME = 64
 
 # The order in which the server looks at the sources: a second one is forbidden where it is seen.
 _ORDER = """emptyDir hostPath gitRepo gcePersistentDisk awsElasticBlockStore secret nfs iscsi glusterfs flocker
     persistentVolumeClaim rbd cinder cephfs quobyte downwardAPI fc flexVolume configMap azureFile vsphereVolume
-    photonPersistentDisk portworxVolume azureDisk storageos scaleIO projected csi ephemeral image"""
+    photonPersistentDisk portworxVolume azureDisk storageos projected scaleIO csi ephemeral image"""
 
-# What sources that nothing is emulated of must have.
-_NEEDED = {
-    "gcePersistentDisk": ("pdName",),
-    "awsElasticBlockStore": ("volumeID",),
-    "iscsi": ("targetPortal", "iqn"),
-    "glusterfs": ("endpoints", "path"),
-    "rbd": ("monitors", "image"),
-    "cinder": ("volumeID",),
-    "cephfs": ("monitors",),
-    "quobyte": ("registry", "volume"),
-    "flexVolume": ("driver",),
-    "azureFile": ("secretName", "shareName"),
-    "vsphereVolume": ("volumePath",),
-    "photonPersistentDisk": ("pdID",),
-    "portworxVolume": ("volumeID",),
-    "azureDisk": ("diskName", "diskURI"),
-    "storageos": ("volumeName",),
-    "scaleIO": ("gateway", "system", "volumeName"),
-    "csi": ("driver",),
-    "persistentVolumeClaim": ("claimName",),
-}
+# Sources that the server calls by another name where it forbids them.
+_FORBIDDEN_NAMES = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 
 
-def validate_volumes(volumes: tuple[Volume, ...], path: str, metadata: ObjectMeta) -> Checked:
-    """Check the volumes of a pod; returns the faults, and by name the volumes that have none."""
+def validate_volumes(volumes: tuple[Volume, ...], path: str, pod_name: str) -> Checked:
+    """Check the volumes of a pod; returns the faults, and by name the volumes that have none.
+
+    `pod_name` is empty for a template: claims of ephemeral volumes are named after the pod (KEP-1698).
+    """
     faults: list[Fault] = []
     fine: dict[str, Volume] = {}
-    names: set[str] = set()
+    made = {f"{pod_name}-{volume.name}" for volume in volumes if pod_name and volume.ephemeral is not None}
     for index, volume in enumerate(volumes):
-        own = list(_validate_volume(volume, f"{path}[{index}]"))
-        if volume.name in names:
-            own.append(duplicate(f"{path}[{index}].name", volume.name))
+        at = f"{path}[{index}]"
+        own = list(_validate_volume(volume, at, pod_name))
+        if volume.name in fine:
+            own.append(duplicate(f"{at}.name", volume.name))
         elif not own:
             fine[volume.name] = volume
-        names.add(volume.name)
         faults += own
-    faults += _validate_ephemeral_claims(volumes, path, metadata)
+        claim = volume.persistent_volume_claim
+        if claim is not None and claim.claim_name in made:
+            text = "must not reference a PVC that gets created for an ephemeral volume"
+            faults.append(invalid(f"{at}.persistentVolumeClaim.claimName", claim.claim_name, text))
     return tuple(faults), fine
 
 
-def _validate_volume(volume: Volume, path: str) -> Iterator[Fault]:
-    yield from _validate_sources(volume, path)
+def _validate_volume(volume: Volume, path: str, pod_name: str) -> Iterator[Fault]:
+    yield from _validate_sources(volume, path, pod_name)
     yield from validate_required(volume.name, f"{path}.name", label_errors)
 
 
-def _validate_sources(volume: Volume, path: str) -> Iterator[Fault]:
+def _validate_sources(volume: Volume, path: str, pod_name: str) -> Iterator[Fault]:
     shapes = fields_of(type(volume))
     count = 0
     for name in _ORDER.split():
@@ -115,20 +96,40 @@ def _validate_sources(volume: Volume, path: str) -> Iterator[Fault]:
         count += 1
         at = f"{path}.{name}"
         if count > 1:
-            yield forbidden(at, "may not specify more than 1 volume type")
-        elif name in _CHECKS:
-            yield from _CHECKS[name](source, at)
+            yield forbidden(
+                f"{path}.{_FORBIDDEN_NAMES.get(name, name)}", "may not specify more than 1 volume type", at=at
+            )
         else:
-            yield from _validate_needed(source, at, _NEEDED.get(name, ()))
+            yield from _validate_source(name, source, at)
+        if name == "iscsi":
+            yield from _validate_iscsi_name(volume, path)
+        elif name == "ephemeral" and count == 1 and pod_name and volume.name:
+            claim = f"{pod_name}-{volume.name}"
+            for text in subdomain_errors(claim):
+                yield invalid(f"{path}.name", volume.name, f"PVC name {quote(claim)}: {text}")
     if count == 0:
         yield required(path, "must specify a volume type")
 
 
-def _validate_needed(source: object, path: str, names: tuple[str, ...]) -> Iterator[Fault]:
-    shapes = fields_of(type(source))
-    for name in names:
-        if not getattr(source, shapes[name].attribute):
-            yield required(f"{path}.{name}")
+def _validate_source(name: str, source: object, path: str) -> Iterator[Fault]:
+    if (check := _CHECKS.get(name)) is not None:
+        yield from check(source, path)
+        return
+    from kubelet_emu.manifests.validation.volume_plugins import validate_plugin  # noqa: PLC0415 - a rare source
+
+    yield from validate_plugin(name, source, path)
+
+
+def _validate_iscsi_name(volume: Volume, path: str) -> Iterator[Fault]:
+    iscsi = volume.iscsi
+    if iscsi is None or iscsi.initiator_name is None:
+        return
+    if len(f"{volume.name}:{iscsi.target_portal}".encode()) > _LONGEST_ISCSI_NAME:
+        text = (
+            "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
+            "if iscsi.initiatorName is specified."
+        )
+        yield invalid(f"{path}.name", volume.name, text)
 
 
 def _validate_empty_dir(source: object, path: str) -> Iterator[Fault]:
@@ -148,15 +149,9 @@ def _validate_host_path(source: object, path: str) -> Iterator[Fault]:
         yield unsupported(f"{path}.type", host_path.type, _HOST_PATH_TYPES)
 
 
-def _validate_git_repo(source: object, path: str) -> Iterator[Fault]:
-    repository = cast("GitRepoVolumeSource", source)
-    if not repository.repository:
-        yield required(f"{path}.repository")
-    for text in path_errors(repository.directory or ""):
-        yield invalid(f"{path}.directory", repository.directory, text)
-
-
 def _validate_secret(source: object, path: str) -> Iterator[Fault]:
+    from kubelet_emu.manifests.validation.projected import validate_items, validate_mode  # noqa: PLC0415 - on use
+
     secret = cast("SecretVolumeSource", source)
     if not secret.secret_name:
         yield required(f"{path}.secretName")
@@ -165,6 +160,8 @@ def _validate_secret(source: object, path: str) -> Iterator[Fault]:
 
 
 def _validate_config_map(source: object, path: str) -> Iterator[Fault]:
+    from kubelet_emu.manifests.validation.projected import validate_items, validate_mode  # noqa: PLC0415 - on use
+
     config_map = cast("ConfigMapVolumeSource", source)
     if not config_map.name:
         yield required(f"{path}.name")
@@ -172,44 +169,34 @@ def _validate_config_map(source: object, path: str) -> Iterator[Fault]:
     yield from validate_items(config_map.items, f"{path}.items")
 
 
-def _validate_nfs(source: object, path: str) -> Iterator[Fault]:
-    nfs = cast("NFSVolumeSource", source)
-    if not nfs.server:
-        yield required(f"{path}.server")
-    if not nfs.path:
-        yield required(f"{path}.path")
-    elif not nfs.path.startswith("/"):
-        yield invalid(f"{path}.path", nfs.path, "must be an absolute path")
+def _validate_claim(source: object, path: str) -> Iterator[Fault]:
+    if not cast("PersistentVolumeClaimVolumeSource", source).claim_name:
+        yield required(f"{path}.claimName")
 
 
 def _validate_downward_api(source: object, path: str) -> Iterator[Fault]:
+    from kubelet_emu.manifests.validation.projected import validate_downward_files, validate_mode  # noqa: PLC0415
+
     downward_api = cast("DownwardAPIVolumeSource", source)
     yield from validate_mode(downward_api.default_mode, f"{path}.defaultMode")
     yield from validate_downward_files(downward_api.items, path)
 
 
 def _validate_projected(source: object, path: str) -> Iterator[Fault]:
+    from kubelet_emu.manifests.validation.projected import validate_projected  # noqa: PLC0415 - on use
+
     yield from validate_projected(cast("ProjectedVolumeSource", source), path)
 
 
 def _validate_ephemeral(source: object, path: str) -> Iterator[Fault]:
+    from kubelet_emu.manifests.validation.claims import validate_claim_template  # noqa: PLC0415 - on use
+
     template = cast("EphemeralVolumeSource", source).volume_claim_template
     at = f"{path}.volumeClaimTemplate"
     if template is None:
         yield required(at)
-        return
-    spec = template.spec
-    modes = spec.access_modes if spec is not None else ()
-    if not modes:
-        yield required(f"{at}.spec.accessModes", "at least 1 access mode is required")
-    for mode in modes:
-        if mode not in _ACCESS_MODES:
-            yield unsupported(f"{at}.spec.accessModes", mode, _ACCESS_MODES)
-    requests = spec.resources.requests if spec is not None and spec.resources is not None else {}
-    if "storage" not in requests:
-        yield required(f"{at}.spec.resources[storage]", at=f"{at}.spec.resources.requests")
-    elif parse_quantity(requests["storage"]) <= 0:
-        yield invalid(f"{at}.spec.resources[storage]", requests["storage"], "must be greater than zero")
+    else:
+        yield from validate_claim_template(template, at)
 
 
 def _validate_image(source: object, path: str) -> Iterator[Fault]:
@@ -223,24 +210,11 @@ def _validate_image(source: object, path: str) -> Iterator[Fault]:
 _CHECKS: dict[str, Callable[[object, str], Iterator[Fault]]] = {
     "emptyDir": _validate_empty_dir,
     "hostPath": _validate_host_path,
-    "gitRepo": _validate_git_repo,
     "secret": _validate_secret,
     "configMap": _validate_config_map,
-    "nfs": _validate_nfs,
+    "persistentVolumeClaim": _validate_claim,
     "downwardAPI": _validate_downward_api,
     "projected": _validate_projected,
     "ephemeral": _validate_ephemeral,
     "image": _validate_image,
 }
-
-
-def _validate_ephemeral_claims(volumes: tuple[Volume, ...], path: str, metadata: ObjectMeta) -> Iterator[Fault]:
-    """Check that no claim has the name of one that an ephemeral volume gets (KEP-1698)."""
-    if not metadata.name:
-        return
-    made = {f"{metadata.name}-{volume.name}" for volume in volumes if volume.ephemeral is not None}
-    for index, volume in enumerate(volumes):
-        claim = volume.persistent_volume_claim
-        if claim is not None and claim.claim_name in made:
-            text = "must not reference a PVC that gets created for an ephemeral volume"
-            yield invalid(f"{path}[{index}].persistentVolumeClaim.claimName", claim.claim_name, text)

@@ -82,6 +82,7 @@ def check(row: Fields, shared: Mapping[str, Any]) -> None:
 
 def compare(expected: list[Fields], faults: list[Fault]) -> None:
     rest = list(faults)
+    order: list[int] = []
     for each in expected:
         path, cause = each.take("path"), each.take("type")
         text, prefix, suffix = (each.take(key, None) for key in ("text", "text_prefix", "text_suffix"))
@@ -92,7 +93,10 @@ def compare(expected: list[Fields], faults: list[Fault]) -> None:
         ]
         assert fits, f"missing: {path}: {text or prefix} among {[(fault.path, fault.text) for fault in rest]}"
         rest.remove(fits[0])
+        if not str(path).endswith("]"):  # the keys of a map come in no order
+            order.append(faults.index(fits[0]))
     assert not rest, f"too many: {[(fault.path, fault.text) for fault in rest]}"
+    assert order == sorted(order), f"in another order: {[(fault.path, fault.text) for fault in faults]}"
 
 
 def matches(fault: Fault, text: str | None, prefix: str | None, suffix: str | None) -> bool:

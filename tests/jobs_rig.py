@@ -52,7 +52,7 @@ def a_job(name: str = "job", **spec: object) -> Job:
     defaults: dict[str, object] = {"parallelism": 1, "completions": 1, "backoff_limit": 6}
     if spec.get("pod_failure_policy") is not None:
         defaults["pod_replacement_policy"] = "Failed"
-    template = PodTemplateSpec(spec=PodSpec(restart_policy=policy, containers=(Container(name="main"),)))
+    template = PodTemplateSpec(spec=PodSpec(restart_policy=policy, containers=(Container(name="main", image="a"),)))
     return Job(
         metadata=ObjectMeta(name=name, namespace="default"),
         spec=JobSpec(template=template, **{**defaults, **spec}),  # type: ignore[arg-type]

@@ -10,7 +10,8 @@ from jobs_rig import Rig, Run, a_job, always, in_turn
 
 from kubelet_emu.api.meta import LabelSelector
 from kubelet_emu.api.v1 import Container, ResourceRequirements
-from kubelet_emu.manifests.validation.update import job_update_faults
+from kubelet_emu.config.features import FeatureGates
+from kubelet_emu.manifests.validation import update_faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,7 +151,7 @@ def suspended(**changes: object) -> Job:
 def with_limit(job: Job, *names: str) -> Job:
     template = job.spec.template
     containers = tuple(
-        Container(name=name, resources=ResourceRequirements(limits={"memory": "64Mi"})) for name in names
+        Container(name=name, image="a", resources=ResourceRequirements(limits={"memory": "64Mi"})) for name in names
     )
     spec = evolve(template.spec, containers=containers)
     return evolve(job, spec=evolve(job.spec, template=evolve(template, spec=spec)))
@@ -166,4 +167,5 @@ RESOURCES = [
 
 @pytest.mark.parametrize(("why", "job", "names", "faults"), RESOURCES, ids=[row[0] for row in RESOURCES])
 def test_resources_change_while_a_job_is_suspended(why: str, job: Job, names: tuple[str, ...], faults: list) -> None:
-    assert [fault.path for fault in job_update_faults(with_limit(job, *names), job)] == faults
+    wanted = with_limit(job, *names)
+    assert [fault.path for fault in update_faults(wanted, job, FeatureGates())] == faults

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kubelet_emu.api.batch_v1 import Job
-    from kubelet_emu.api.v1 import Container
+    from kubelet_emu.api.v1 import Container, PodTemplateSpec
     from kubelet_emu.api.v1_scheduling import Affinity
     from kubelet_emu.manifests.validation.context import Gates
 
@@ -28,7 +28,7 @@ def job_update_faults(new: Job, old: Job, gates: Gates) -> Iterator[Fault]:
     wanted, given = new.spec, old.spec
     fields = (
         ("selector", wanted.selector, given.selector),
-        _template_change(new, old),
+        ("template", _with_what_may_change(new, old), old.spec.template),
         ("completionMode", wanted.completion_mode, given.completion_mode),
         ("podFailurePolicy", wanted.pod_failure_policy, given.pod_failure_policy),
         ("backoffLimitPerIndex", wanted.backoff_limit_per_index, given.backoff_limit_per_index),
@@ -52,15 +52,15 @@ def _completions_faults(new: Job, old: Job) -> Iterator[Fault]:
         yield invalid(at, wanted, "can only be modified in tandem with spec.parallelism")
 
 
-def _template_change(new: Job, old: Job) -> tuple[str, object, object]:
-    """Return what of a template may not change: its name, and how it is wanted and given.
+def _with_what_may_change(new: Job, old: Job) -> PodTemplateSpec:
+    """Return the new template with the old values of what may change while a Job is suspended and has no pods.
 
-    While a Job is suspended and has no pods, scheduling directives (KEP-2926, KEP-5440) and resources of containers
-    (MutablePodResourcesForSuspendedJobs) may. Source: jobStrategy.ValidateUpdate.
+    That is scheduling directives (KEP-2926, KEP-5440) and resources of containers
+    (MutablePodResourcesForSuspendedJobs). Source: jobStrategy.ValidateUpdate.
     """
     wanted, given = new.spec.template, old.spec.template
     if not old.spec.suspend or old.status.start_time is not None or old.status.active:
-        return "template", wanted, given
+        return wanted
     spec = evolve(
         wanted.spec,
         node_selector=given.spec.node_selector,
@@ -70,7 +70,8 @@ def _template_change(new: Job, old: Job) -> tuple[str, object, object]:
         containers=_with_resources(wanted.spec.containers, given.spec.containers),
         init_containers=_with_resources(wanted.spec.init_containers, given.spec.init_containers),
     )
-    return "template.spec", spec, given.spec
+    metadata = evolve(wanted.metadata, labels=given.metadata.labels, annotations=given.metadata.annotations)
+    return evolve(wanted, metadata=metadata, spec=spec)
 
 
 def _with_old_node_affinity(new: Affinity | None, old: Affinity | None) -> Affinity | None:

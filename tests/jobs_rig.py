@@ -75,10 +75,10 @@ class FakeKubelet:
         if not isinstance(pod, Pod):
             return
         uid = pod.metadata.uid or ""
-        if event.type is WatchEventType.ADDED:
+        if event.type is WatchEventType.ADDED and pod.status.phase == "Pending":
             self.deleted[uid] = trio.Event()
             self.nursery.start_soon(self._live, pod, self.run_of(pod, len(self.deleted)))
-        elif pod.metadata.deletion_timestamp is not None:
+        elif pod.metadata.deletion_timestamp is not None and uid in self.deleted:
             self.deleted[uid].set()
 
     async def _live(self, pod: Pod, run: Run) -> None:

@@ -369,10 +369,10 @@ async def test_a_job_of_another_controller_is_left_alone(autojump_clock: trio.te
 async def test_an_unknown_completion_mode_is_told(autojump_clock: trio.testing.MockClock) -> None:
     rig = Rig(always(FOREVER))
     await rig.run(a_job(completion_mode="Other"), 20)
-    assert rig.events == ["0 UnknownCompletionMode: Skipped Job sync because completion mode Other is unknown"]
+    assert rig.events == ["0 UnknownCompletionMode: Skipped Job sync because completion mode is unknown"]
 
 
-async def test_refused_pods_are_tried_again(autojump_clock: trio.testing.MockClock) -> None:
+async def test_refused_pods_are_tried_again_and_end_the_growing_batches(autojump_clock: trio.testing.MockClock) -> None:
     rig = Rig(always(FOREVER))
     make, calls = rig.controller.make_pod, []
 
@@ -383,17 +383,20 @@ async def test_refused_pods_are_tried_again(autojump_clock: trio.testing.MockClo
         return make(job, wanted)  # type: ignore[arg-type]
 
     rig.controller.make_pod = refused_at_first
-    await rig.run(a_job(parallelism=3, completions=3), 20)
+    await rig.run(a_job(parallelism=5, completions=5), 20)
     error = 'FailedCreate: Error creating: pods "x" already exists'
+    # batches of 1 and 2; after the second, in which one or more were refused, no more is tried for a second
     assert rig.events == [
         "0 SuccessfulCreate: Created pod: job-00001",
         f"0 {error}",
-        f"1 {error}",
-        "2 SuccessfulCreate: Created pod: job-00002",
-        "2 SuccessfulCreate: Created pod: job-00003",
+        f"0 {error}",
+        "1 SuccessfulCreate: Created pod: job-00002",
+        "1 SuccessfulCreate: Created pod: job-00003",
+        "1 SuccessfulCreate: Created pod: job-00004",
+        "1 SuccessfulCreate: Created pod: job-00005",
     ]
     assert [(at, status.active) for at, status in rig.statuses][1] == (0, 1)
-    assert rig.status.active == 3
+    assert rig.status.active == 5
 
 
 async def test_a_job_that_was_there_before_is_taken_up(autojump_clock: trio.testing.MockClock) -> None:

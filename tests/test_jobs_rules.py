@@ -31,11 +31,11 @@ from kubelet_emu.jobs.rules.backoff import BackoffRecord, get_finished_time
 from kubelet_emu.jobs.rules.conditions import ensure_condition, new_condition
 from kubelet_emu.jobs.rules.finish import ttl_expires_at
 from kubelet_emu.jobs.rules.indexes import completion_index, format_indexes, parse_indexes
-from kubelet_emu.jobs.rules.manage import PodToCreate
-from kubelet_emu.jobs.rules.per_index import creatable_indexes, pods_with_delayed_deletion
+from kubelet_emu.jobs.rules.manage import PodToCreate, slow_start_batches
+from kubelet_emu.jobs.rules.per_index import creatable_indexes, index_failure_count, pods_with_delayed_deletion
 from kubelet_emu.jobs.rules.pods import active_pods_for_removal
 from kubelet_emu.jobs.rules.success_policy import match_success_policy
-from kubelet_emu.jobs.rules.sync import SyncPlan, refuses_status, sync_job
+from kubelet_emu.jobs.rules.sync import SyncPlan, is_left_alone, refuses_status, sync_job
 from kubelet_emu.jobs.rules.template import make_pod, with_generated_selector
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -85,9 +85,7 @@ def ready_since(pod: Pod, at: datetime | None) -> Pod:
 
 
 def planned(job: Job, *pods: Pod, now: datetime = NOW) -> SyncPlan:
-    plan = sync_job(job, pods, now, BackoffRecord())
-    assert plan is not None
-    return plan
+    return sync_job(job, pods, now, BackoffRecord())
 
 
 # --- indexes
@@ -101,6 +99,11 @@ def planned(job: Job, *pods: Pod, now: datetime = NOW) -> SyncPlan:
         pytest.param("8-12", [8, 9], id="cut at the completions"),
         pytest.param("12-14", [], id="beyond the completions"),
         pytest.param("x,1,2-y,z-3", [1], id="what can't be read is left out"),
+        pytest.param("1, 2,3 -4,\u0663", [1], id="spaces and other digits can't be read"),
+        pytest.param("+1,2-+3,-0", [1, 2, 3], id="signs can, as Go reads them"),
+        pytest.param("1-2-9", [1, 2], id="a third number is not looked at"),
+        pytest.param("3,12,4", [3], id="what begins too high ends the text"),
+        pytest.param("5-3", [], id="an interval the wrong way round is empty"),
     ],
 )
 def test_index_texts_are_read(text: str, expected: list[int]) -> None:
@@ -112,7 +115,7 @@ def test_index_texts_are_written() -> None:
     assert format_indexes([]) == ""
 
 
-@pytest.mark.parametrize("text", ["", "-1", "x"])
+@pytest.mark.parametrize("text", ["", "-1", "x", " 1", "1 ", "0x1", "1_0", "\u0661"])
 def test_an_unusable_index_is_none(text: str) -> None:
     assert completion_index(a_pod("p", annotations={words.COMPLETION_INDEX: text})) is None
 
@@ -211,6 +214,10 @@ def a_failed_pod(name: str, *, failures: int, ended_at: datetime = NOW) -> Pod:
         pytest.param((0, 0), (1, 0), "second", id="more failures"),
         pytest.param((1, 0), (0, 0), "first", id="fewer failures"),
         pytest.param((1, 0), (1, 5), "second", id="later"),
+        pytest.param((1, 0), (1, 0), "second", id="alike"),
+        pytest.param((1, 5), (1, 0), "first", id="earlier"),
+        pytest.param((1, 0), (0, 5), "first", id="later with fewer failures"),
+        pytest.param((0, 5), (1, 0), "first", id="earlier with more failures"),
     ],
 )
 def test_the_newest_failed_pod_of_an_index_is_kept(first: tuple[int, int], second: tuple[int, int], kept: str) -> None:
@@ -221,6 +228,14 @@ def test_the_newest_failed_pod_of_an_index_is_kept(first: tuple[int, int], secon
     assert {index: pod.metadata.name for index, pod in pods_with_delayed_deletion(pods, (), frozenset()).items()} == {
         0: kept
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("7", 7), ("+7", 7), ("2147483647", 2**31 - 1), ("2147483648", 0), ("-1", 0), ("x", 0), ("", 0), (" 7", 0)],
+)
+def test_a_failure_count_that_is_no_int32_is_zero(text: str, expected: int) -> None:
+    assert index_failure_count(a_pod("p", annotations={words.INDEX_FAILURE_COUNT: text})) == expected
 
 
 def test_failed_pods_of_done_or_running_indexes_are_not_kept() -> None:
@@ -244,6 +259,21 @@ def test_a_plain_job_needs_no_index_for_its_pods() -> None:
     assert plan.create == (PodToCreate(), PodToCreate())
     assert plan.interim.uncounted_terminated_pods == UncountedTerminatedPods(succeeded=("p",))
     assert plan.final.succeeded == 1
+
+
+def test_a_suspended_job_deletes_all_its_pods_at_once_and_others_five_hundred_at_a_time() -> None:
+    pods = [a_pod(f"p{n}") for n in range(501)]
+    assert len(planned(a_job(parallelism=501, completions=501, suspend=True), *pods).delete) == 501
+    surplus = planned(a_job(parallelism=0, completions=501), *pods)
+    assert (len(surplus.delete), surplus.final.active) == (500, 1)
+
+
+@pytest.mark.parametrize(("number", "sizes"), [(0, []), (1, [1]), (2, [1, 1]), (7, [1, 2, 4]), (9, [1, 2, 4, 2])])
+def test_pods_are_created_in_batches_that_double(number: int, sizes: list[int]) -> None:
+    wanted = tuple(PodToCreate(index=index) for index in range(number))
+    batches = tuple(slow_start_batches(wanted))
+    assert [len(batch) for batch in batches] == sizes
+    assert tuple(pod for batch in batches for pod in batch) == wanted
 
 
 def test_parallelism_zero_creates_nothing() -> None:
@@ -272,7 +302,9 @@ def test_a_pod_that_failed_in_the_lists_does_not_succeed_later() -> None:
 def test_at_most_five_hundred_pods_are_counted_at_once() -> None:
     pods = [a_pod(f"p{n}", "Succeeded") for n in range(501)]
     plan = planned(a_job(completions=501), *pods)
-    assert (len(plan.release), plan.final.succeeded, plan.sync_at) == (500, 500, NOW)
+    assert (len(plan.release), plan.final.succeeded, plan.finish_events) == (500, 500, ())
+    # the changes that this sync makes cause the next, like every change of a status or a pod
+    assert plan.sync_at is None
     assert [condition.type for condition in plan.final.conditions] == [words.SUCCESS_CRITERIA_MET]
 
 
@@ -296,7 +328,7 @@ def test_more_successes_than_completions_are_told() -> None:
 
 def test_a_finished_job_is_left_alone() -> None:
     status = JobStatus(conditions=(JobCondition(type="Complete", status="True"),))
-    assert sync_job(a_job(status), (), NOW, BackoffRecord()) is None
+    assert is_left_alone(a_job(status))
 
 
 def test_a_deadline_names_the_next_look() -> None:

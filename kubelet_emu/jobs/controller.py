@@ -20,13 +20,15 @@ from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.jobs.queue import WorkQueue
 from kubelet_emu.jobs.rules import words
 from kubelet_emu.jobs.rules.backoff import BackoffRecord
+from kubelet_emu.jobs.rules.claims import Claim, adopted, claim_of, disowned, without_finalizer
+from kubelet_emu.jobs.rules.conditions import is_job_finished
 from kubelet_emu.jobs.rules.finish import ttl_expires_at
+from kubelet_emu.jobs.rules.manage import slow_start_batches
 from kubelet_emu.jobs.rules.pods import is_tracked
-from kubelet_emu.jobs.rules.sync import is_managed_elsewhere, refuses_status, sync_job
+from kubelet_emu.jobs.rules.sync import is_left_alone, is_managed_elsewhere, refuses_status, sync_job
 from kubelet_emu.jobs.rules.template import make_pod
 from kubelet_emu.journal.records import JobRecord, ObjectRef
 from kubelet_emu.kubelet.timebase import Lane
-from kubelet_emu.manifests.validation.metadata import selector_matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,11 +68,14 @@ class JobController:
     _backoff: dict[str, BackoffRecord] = field(factory=dict, init=False)
     _shown: dict[str, JobStatus] = field(factory=dict, init=False)
     _generations: dict[str, int] = field(factory=dict, init=False)
+    _orphans: dict[str, None] = field(factory=dict, init=False)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Look after Jobs until cancelled; a cancelled run can be followed by another of the same store."""
         unsubscribe = self.api.subscribe(self._on_change)
         try:
+            for pod in self.api.list("Pod"):
+                self._on_pod(pod)
             for job in self.api.list("Job"):
                 self._on_job(job)
             task_status.started()
@@ -84,7 +89,10 @@ class JobController:
     def _on_change(self, event: WatchEvent) -> None:
         """Note what a change in the store asks for."""
         obj = event.object
-        if isinstance(obj, Pod):
+        if isinstance(obj, Pod) and event.type is WatchEventType.DELETED:
+            self._orphans.pop(obj.metadata.uid or "", None)
+            self._on_owned_pod(obj)
+        elif isinstance(obj, Pod):
             self._on_pod(obj)
         elif isinstance(obj, Job) and event.type is WatchEventType.DELETED:
             self._on_job_deleted(obj)
@@ -110,53 +118,69 @@ class JobController:
         self._queue.add(uid)
 
     def _on_pod(self, pod: Pod) -> None:
-        """Gather changes of a Job's pods; a pod that lost its Job is let go at once (updatePod, enqueueOrphanPod)."""
+        """Gather changes of a Job's pods; have one without an owner let go, and looked at by the Jobs that it fits."""
+        uid = pod.metadata.uid or ""
+        if controller_of(pod) is not None:
+            self._orphans.pop(uid, None)
+            self._on_owned_pod(pod)
+            return
+        self._orphans[uid] = None
+        if is_tracked(pod):
+            self._queue.add(uid)
+        for job in self.api.list("Job", pod.metadata.namespace):
+            if claim_of(job, pod) is Claim.ADOPT:
+                self._queue.add(job.metadata.uid or "", self.batch_seconds)
+
+    def _on_owned_pod(self, pod: Pod) -> None:
+        """Gather changes of a Job's pods; that of a Job which is gone or over is let go at once (updatePod)."""
         owner = controller_of(pod)
         if owner is not None and owner.kind == "Job":
-            is_orphan = self.api.get_by_uid("Job", owner.uid) is None
-            self._queue.add(owner.uid, 0.0 if is_orphan else self.batch_seconds)
-        elif owner is None and is_tracked(pod):
-            self._queue.add(pod.metadata.uid or "")
+            self._queue.add(owner.uid, 0.0 if self._is_orphan(pod) else self.batch_seconds)
+
+    def _is_orphan(self, pod: Pod) -> bool:
+        """Tell whether a pod still carries the finalizer and no Job will take it off (syncOrphanPod)."""
+        owner = controller_of(pod)
+        if not is_tracked(pod) or (owner is not None and owner.kind != "Job"):
+            return False
+        job = None if owner is None else self.api.get_by_uid("Job", owner.uid)
+        return job is None or (is_job_finished(job) and not is_managed_elsewhere(job))
 
     def _look_at(self, uid: str) -> None:
-        """Sync a Job; when there is none of that uid, let go the pods that are left of it (syncOrphanPod)."""
+        """Sync a Job; when it is over or gone, let go the pods that are left of it (syncOrphanPod)."""
         job = self.api.get_by_uid("Job", uid)
-        if job is not None:
-            self._sync(job)
-            return
-        left = (self.api.get_by_uid("Pod", uid), *self.api.dependents(uid))
-        for pod in left:
-            if isinstance(pod, Pod):
-                self._release(pod)
-        self._queue.forget(uid)
+        if job is None or is_job_finished(job):
+            self._backoff.pop(uid, None)
+            self._queue.forget(uid)
+            for pod in (self.api.get_by_uid("Pod", uid), *self.api.dependents(uid)):
+                if isinstance(pod, Pod) and self._is_orphan(pod):
+                    self._release(pod)
+        if job is not None and (is_left_alone(job) or self._sync(job)):
+            self._expire(uid)
 
-    def _sync(self, job: Job) -> None:
-        """Plan and carry out one sync, and say when the next is due."""
+    def _sync(self, job: Job) -> bool:
+        """Plan and carry out one sync, and say when the next is due; False when it has to be tried again."""
         uid = job.metadata.uid or ""
-        self._disown_relabelled(job)
-        pods = tuple(pod for pod in self.api.dependents(uid) if isinstance(pod, Pod))
-        plan = sync_job(job, pods, self.timebase.now(), self._backoff.get(uid, BackoffRecord()))
-        if plan is not None:
-            self._add_at(uid, plan.sync_at)
-            self._add_at(uid, plan.retry_at, at_least_seconds=self.batch_seconds)
-        if plan is not None and not self._carry_out(job, plan):
+        plan = sync_job(job, self._claimed_pods(job), self.timebase.now(), self._backoff.get(uid, BackoffRecord()))
+        self._add_at(uid, plan.sync_at)
+        self._add_at(uid, plan.retry_at, at_least_seconds=self.batch_seconds)
+        if not self._carry_out(job, plan):
             self._queue.retry(uid)
-            return
+            return False
         self._queue.forget(uid)
-        self._expire(uid)
+        return True
 
-    def _disown_relabelled(self, job: Job) -> None:
-        """Let pods go whose labels no longer match the Job's selector (PodControllerRefManager ReleasePod)."""
-        selector = job.spec.selector
-        if selector is None or is_managed_elsewhere(job):
-            return
-        for pod in self.api.dependents(job.metadata.uid or ""):
-            if isinstance(pod, Pod) and not selector_matches(selector, pod.metadata.labels):
-                self._release(pod)
-                kept = tuple(ref for ref in pod.metadata.owner_references if ref.uid != job.metadata.uid)
-                current = self.api.get_by_uid("Pod", pod.metadata.uid or "")
-                if current is not None:
-                    self.api.replace(evolve(current, metadata=evolve(current.metadata, owner_references=kept)))
+    def _claimed_pods(self, job: Job) -> tuple[Pod, ...]:
+        """Return the Job's pods after adopting what fits and disowning what doesn't any more (getPodsForJob)."""
+        uid = job.metadata.uid or ""
+        orphans = (self.api.get_by_uid("Pod", orphan) for orphan in tuple(self._orphans))
+        for pod in (each for each in (*self.api.dependents(uid), *orphans) if isinstance(each, Pod)):
+            claim = claim_of(job, pod)
+            if claim is Claim.ADOPT:
+                self.api.replace(adopted(job, pod))
+            elif claim is Claim.DISOWN:
+                self.api.replace(disowned(job, pod))
+        mine = (pod for pod in self.api.dependents(uid) if isinstance(pod, Pod))
+        return tuple(pod for pod in mine if claim_of(job, pod) is Claim.OWN)
 
     def _carry_out(self, job: Job, plan: SyncPlan) -> bool:
         """Do what a plan says, in its order; False when something failed and the sync has to be tried again."""
@@ -184,15 +208,24 @@ class JobController:
         self._record(job, words.NORMAL, words.SUCCESSFUL_DELETE, words.deleted_pod(name))
 
     def _create_pods(self, job: Job, wanted: tuple[PodToCreate, ...]) -> int:
-        """Create pods until one is refused; return how many are missing (manageJob, slow start)."""
-        for created, each in enumerate(wanted):
-            try:
-                pod = self.api.create(self.make_pod(job, each))
-            except APIError as error:
-                self._record(job, words.WARNING, words.FAILED_CREATE, words.error_creating(str(error)))
-                return len(wanted) - created
-            self._record(job, words.NORMAL, words.SUCCESSFUL_CREATE, words.created_pod(pod.metadata.name or ""))
-        return 0
+        """Create pods in growing batches until one has a refusal; return how many are missing (manageJob)."""
+        missing = len(wanted)
+        for batch in slow_start_batches(wanted):
+            created = sum([self._create_pod(job, each) for each in batch])
+            missing -= created
+            if created < len(batch):
+                break
+        return missing
+
+    def _create_pod(self, job: Job, wanted: PodToCreate) -> bool:
+        """Create one pod; False when the API server refuses it (RealPodControl.createPods)."""
+        try:
+            pod = self.api.create(self.make_pod(job, wanted))
+        except APIError as error:
+            self._record(job, words.WARNING, words.FAILED_CREATE, words.error_creating(str(error)))
+            return False
+        self._record(job, words.NORMAL, words.SUCCESSFUL_CREATE, words.created_pod(pod.metadata.name or ""))
+        return True
 
     def _write_status(self, job: Job, status: JobStatus, missing: int) -> bool:
         """Write a status, less the pods that could not be created; False when the API server refuses it."""
@@ -210,8 +243,7 @@ class JobController:
         current = self.api.get_by_uid("Pod", pod.metadata.uid or "")
         if current is None or not is_tracked(current):
             return
-        kept = tuple(name for name in current.metadata.finalizers if name != words.TRACKING_FINALIZER)
-        self.api.replace(evolve(current, metadata=evolve(current.metadata, finalizers=kept)))
+        self.api.replace(without_finalizer(current))
 
     def _expire(self, uid: str) -> None:
         """Delete a finished Job, pods first, when its time to live is over (ttlafterfinished processJob)."""

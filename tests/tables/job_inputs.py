@@ -29,7 +29,7 @@ from kubelet_emu.api.v1_status import (
 )
 from kubelet_emu.jobs.rules import words
 from kubelet_emu.jobs.rules.backoff import BackoffRecord
-from kubelet_emu.jobs.rules.sync import SyncPlan, sync_job
+from kubelet_emu.jobs.rules.sync import SyncPlan, is_left_alone, sync_job
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -163,8 +163,8 @@ def an_exit_code_rule(text: str) -> PodFailurePolicy:
 def synced(
     job: Job, pods: Iterable[Pod], *, now: datetime = NOW, record: BackoffRecord | None = None
 ) -> SyncPlan | None:
-    """Plan one sync."""
-    return sync_job(job, tuple(pods), now, record or BackoffRecord())
+    """Plan one sync, unless the Job is left alone."""
+    return None if is_left_alone(job) else sync_job(job, tuple(pods), now, record or BackoffRecord())
 
 
 def counts(plan: SyncPlan) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -13,21 +14,28 @@ if TYPE_CHECKING:
     from kubelet_emu.api.v1 import Pod
 
 _MAX_GENERATED_NAME_LENGTH = 63 - 5
+_COUNT = re.compile(r"\+?[0-9]+|-0+", re.ASCII)
 
 
 def parse_indexes(text: str, completions: int) -> frozenset[int]:
     """Return the indexes of an interval text that are below `completions`; what can't be read is left out.
 
-    Source: pkg/controller/job parseIndexesFromString.
+    Source: pkg/controller/job parseIndexesFromString. The text is in order: what begins too high ends it.
     """
     indexes: set[int] = set()
     for interval in text.split(","):
-        first, dash, last = interval.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            continue
-        end = int(last) if dash else int(first)
-        indexes.update(range(int(first), min(end, completions - 1) + 1))
+        first, *rest = map(parse_count, interval.split("-"))
+        last = rest[0] if rest else first
+        if first is not None and first >= completions:
+            break
+        if first is not None and last is not None:
+            indexes.update(range(first, min(last, completions - 1) + 1))
     return frozenset(indexes)
+
+
+def parse_count(text: str) -> int | None:
+    """Return the number that a text is, None unless it is one from 0 on (strconv.Atoi, and what its users refuse)."""
+    return int(text) if _COUNT.fullmatch(text) else None
 
 
 def format_indexes(indexes: Iterable[int]) -> str:
@@ -50,8 +58,7 @@ def _format_interval(first: int, last: int) -> str:
 
 def completion_index(pod: Pod) -> int | None:
     """Return the index in a pod's annotation, None without a usable one (getCompletionIndex)."""
-    text = pod.metadata.annotations.get(COMPLETION_INDEX, "")
-    return int(text) if text.isdecimal() else None
+    return parse_count(pod.metadata.annotations.get(COMPLETION_INDEX, ""))
 
 
 def valid_index(pod: Pod, completions: int) -> int | None:

@@ -17,6 +17,7 @@ from kubelet_emu.jobs.rules.pods import active_pods_for_removal, is_terminating,
 from kubelet_emu.jobs.rules.snapshot import is_indexed, is_suspended
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from kubelet_emu.api.v1 import Pod
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from kubelet_emu.jobs.rules.snapshot import JobSnapshot
 
 MAX_POD_CREATE_DELETE_PER_SYNC = 500
+SLOW_START_INITIAL_BATCH_SIZE = 1
 
 
 @frozen(kw_only=True)
@@ -54,7 +56,9 @@ def manage_job(snapshot: JobSnapshot, record: BackoffRecord) -> ManagedPods:
     While a creation is delayed, 0 active pods are reported, whatever runs: that is the controller's way.
     """
     job, active = snapshot.job, len(snapshot.active)
-    wanted = 0 if is_suspended(job) else _wanted_active(snapshot)
+    if is_suspended(job):
+        return ManagedPods(active=0, delete=active_pods_for_removal(job, snapshot.active, active))
+    wanted = _wanted_active(snapshot)
     surplus = active_pods_for_removal(job, snapshot.active, max(0, active - wanted))[:MAX_POD_CREATE_DELETE_PER_SYNC]
     if surplus:
         return ManagedPods(active=active - len(surplus), delete=surplus)
@@ -69,6 +73,14 @@ def manage_job(snapshot: JobSnapshot, record: BackoffRecord) -> ManagedPods:
     if not is_indexed(job):
         return ManagedPods(active=active + missing, create=(PodToCreate(),) * missing)
     return _create_indexes(snapshot, missing)
+
+
+def slow_start_batches(pods: tuple[PodToCreate, ...]) -> Iterator[tuple[PodToCreate, ...]]:
+    """Yield pods in batches of 1, 2, 4, ...: after one with a refusal no more is tried (manageJob, slow start)."""
+    first, size = 0, SLOW_START_INITIAL_BATCH_SIZE
+    while first < len(pods):
+        yield pods[first : first + size]
+        first, size = first + size, 2 * size
 
 
 def _wanted_active(snapshot: JobSnapshot) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubelet_emu.jobs.rules.backoff import backoff_until, get_finished_time
-from kubelet_emu.jobs.rules.indexes import completion_index, indexes_of
+from kubelet_emu.jobs.rules.indexes import completion_index, indexes_of, parse_count
 from kubelet_emu.jobs.rules.pod_failure_policy import PodFailurePolicyAction, match_pod_failure_policy
 from kubelet_emu.jobs.rules.pods import is_pod_failed
 from kubelet_emu.jobs.rules.words import INDEX_FAILURE_COUNT, INDEX_IGNORED_FAILURE_COUNT
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from kubelet_emu.api.batch_v1 import Job
     from kubelet_emu.api.v1 import Pod
+
+
+MAX_COUNT = 2**31 - 1
 
 
 def has_backoff_limit_per_index(job: Job) -> bool:
@@ -35,9 +38,9 @@ def _ignored_failure_count(pod: Pod) -> int:
 
 
 def _count(pod: Pod, annotation: str) -> int:
-    """Return a count from an annotation, 0 without a usable one (parseIndexFailureCountAnnotation)."""
-    text = pod.metadata.annotations.get(annotation, "")
-    return int(text) if text.isdecimal() else 0
+    """Return a count from an annotation, 0 without one of 32 bits (parseIndexFailureCountAnnotation)."""
+    count = parse_count(pod.metadata.annotations.get(annotation, ""))
+    return count if count is not None and count <= MAX_COUNT else 0
 
 
 def absolute_failure_count(pod: Pod) -> int:
@@ -68,7 +71,8 @@ def is_index_failed(pod: Pod, job: Job) -> bool:
 def pods_with_delayed_deletion(failed: Iterable[Pod], active: Iterable[Pod], done: AbstractSet[int]) -> dict[int, Pod]:
     """Return, per index, the failed pod that carries the count to its replacement and so keeps its finalizer.
 
-    Source: pkg/controller/job getPodsWithDelayedDeletionPerIndex. Of several one with more failures, or a later one.
+    Source: pkg/controller/job getPodsWithDelayedDeletionPerIndex. Of several the last one that has at least as many
+    failures as the others and ended no earlier.
     """
     finished = done | indexes_of(active)
     delayed: dict[int, Pod] = {}
@@ -82,10 +86,10 @@ def pods_with_delayed_deletion(failed: Iterable[Pod], active: Iterable[Pod], don
 
 
 def _comes_after(pod: Pod, other: Pod) -> bool:
-    """Tell whether a failed pod of the same index is newer (getPodsWithDelayedDeletionPerIndex)."""
-    if absolute_failure_count(pod) > absolute_failure_count(other):
-        return True
-    return get_finished_time(pod) > get_finished_time(other)
+    """Tell whether a failed pod of the same index takes another's place (getPodsWithDelayedDeletionPerIndex)."""
+    if absolute_failure_count(pod) < absolute_failure_count(other):
+        return False
+    return get_finished_time(pod) >= get_finished_time(other)
 
 
 def creatable_indexes(

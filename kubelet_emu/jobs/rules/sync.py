@@ -76,16 +76,22 @@ def is_managed_elsewhere(job: Job) -> bool:
     return job.spec.managed_by not in (None, words.JOB_CONTROLLER_NAME)
 
 
-def sync_job(job: Job, pods: tuple[Pod, ...], now: datetime, record: BackoffRecord) -> SyncPlan | None:
-    """Plan one sync from a Job, all its pods, and its back-off so far; None when the Job is left alone.
+def is_left_alone(job: Job) -> bool:
+    """Tell whether a Job is not synced: it is over, or somebody else's (syncJob)."""
+    return is_managed_elsewhere(job) or is_job_finished(job)
+
+
+def sync_job(job: Job, pods: tuple[Pod, ...], now: datetime, record: BackoffRecord) -> SyncPlan:
+    """Plan one sync from a Job that is not left alone, all its pods, and its back-off so far.
 
     Source: pkg/controller/job syncJob.
     """
-    if is_managed_elsewhere(job) or is_job_finished(job):
-        return None
     if job.spec.completion_mode not in _COMPLETION_MODES:
-        message = words.unknown_completion_mode(job.spec.completion_mode or "")
-        event = JobEvent(type=words.WARNING, reason=words.UNKNOWN_COMPLETION_MODE, message=message)
+        event = JobEvent(
+            type=words.WARNING,
+            reason=words.UNKNOWN_COMPLETION_MODE,
+            message=words.UNKNOWN_COMPLETION_MODE_MESSAGE,
+        )
         return SyncPlan(events=(event,), interim=job.status, final=job.status)
     if job.status.start_time is None and not is_suspended(job):
         job = evolve(job, status=evolve(job.status, start_time=now.replace(microsecond=0)))
@@ -175,9 +181,7 @@ def _finishing_plan(
         status = evolve(status, conditions=(*status.conditions, finished))
     tracked = track_pods(snapshot, status, finished)
     plan = evolve(plan, interim=tracked.interim, release=tracked.release, final=tracked.counted)
-    if not tracked.is_complete:
-        return evolve(plan, sync_at=snapshot.now)
-    if finished is None or not _can_finish(tracked):
+    if finished is None or not tracked.is_complete or not _can_finish(tracked):
         return plan
     final, events = _ended(snapshot, tracked.counted, finished)
     return evolve(plan, final=final, finish_events=events, sync_at=None)

@@ -39,9 +39,27 @@ def with_generated_selector(job: Job) -> Job:
         return job
     template = job.spec.template
     labels = {**template.metadata.labels, **job_labels(job)}
-    selector = LabelSelector(match_labels={words.CONTROLLER_UID_LABEL: job.metadata.uid or ""})
     template = evolve(template, metadata=evolve(template.metadata, labels=labels))
-    return evolve(job, spec=evolve(job.spec, selector=selector, template=template))
+    return evolve(job, spec=evolve(job.spec, selector=selector_of(job), template=template))
+
+
+def selector_of(job: Job) -> LabelSelector:
+    """Return the selector that the API server gives a Job, or its own manual one (generateSelector)."""
+    if job.spec.manual_selector:
+        return job.spec.selector or LabelSelector()
+    return LabelSelector(match_labels={words.CONTROLLER_UID_LABEL: job.metadata.uid or ""})
+
+
+def owner_reference(job: Job) -> OwnerReference:
+    """Return the reference by which a Job controls its pods (metav1.NewControllerRef)."""
+    return OwnerReference(
+        api_version=job.api_version,
+        kind=job.kind,
+        name=job.metadata.name or "",
+        uid=job.metadata.uid or "",
+        controller=True,
+        block_owner_deletion=True,
+    )
 
 
 def make_pod(job: Job, wanted: PodToCreate) -> Pod:
@@ -74,21 +92,13 @@ def _metadata(job: Job, wanted: PodToCreate) -> ObjectMeta:
     if wanted.ignored_failure_count:
         annotations[words.INDEX_IGNORED_FAILURE_COUNT] = str(wanted.ignored_failure_count)
     finalizers = dict.fromkeys((*template.finalizers, words.TRACKING_FINALIZER))
-    owner = OwnerReference(
-        api_version=job.api_version,
-        kind=job.kind,
-        name=job.metadata.name or "",
-        uid=job.metadata.uid or "",
-        controller=True,
-        block_owner_deletion=True,
-    )
     return ObjectMeta(
         generate_name=generate_name,
         namespace=job.metadata.namespace,
         labels=labels,
         annotations=annotations,
         finalizers=tuple(finalizers),
-        owner_references=(owner,),
+        owner_references=(owner_reference(job),),
     )
 
 

@@ -34,7 +34,7 @@ MAX_UNCOUNTED_PODS = 500
 class Tracked:
     """`interim` is written first; then the pods in `release` lose their finalizers; then `counted` holds.
 
-    `is_complete` is False when there were too many pods for one sync.
+    `is_complete` is False when there were too many pods for one sync; the changes that it makes cause the next one.
     """
 
     interim: JobStatus

@@ -58,6 +58,7 @@ COMPLETED_MESSAGE = "Job completed"
 TOO_MANY_SUCCEEDED_PODS = "TooManySucceededPods"
 TOO_MANY_SUCCEEDED_PODS_MESSAGE = "Too many succeeded pods running after completion count reached"
 UNKNOWN_COMPLETION_MODE = "UnknownCompletionMode"
+UNKNOWN_COMPLETION_MODE_MESSAGE = "Skipped Job sync because completion mode is unknown"
 
 
 def created_pod(name: str) -> str:
@@ -73,11 +74,6 @@ def deleted_pod(name: str) -> str:
 def error_creating(error: str) -> str:
     """Say that a pod could not be created."""
     return f"Error creating: {error}"
-
-
-def unknown_completion_mode(mode: str) -> str:
-    """Say that a Job is left alone for its completionMode."""
-    return f"Skipped Job sync because completion mode {mode} is unknown"
 
 
 def matched_success_rule(index: int) -> str:

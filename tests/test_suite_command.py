@@ -16,11 +16,13 @@ from click.testing import CliRunner
 from kubelet_emu.cli.main import main
 from kubelet_emu.lifecycle.trace import Trace
 from kubelet_emu.scenarios.checks import check_all
+from kubelet_emu.scenarios.scenario_file import find_scenarios
 
 if TYPE_CHECKING:
     from click.testing import Result
 
 GIVEN = Path(__file__).parent.parent / "fixtures" / "scenarios"
+SCENARIOS = len(find_scenarios(GIVEN))
 SCENARIO = """
 about: a pod that ends by itself
 manifest:
@@ -91,7 +93,7 @@ def test_a_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:
         (["nowhere"], "error: nowhere: no such file or folder\n"),
         (["."], "error: .: no scenario here: a scenario.yaml, or a file *.scenario.yaml, at any depth\n"),
         (["-k", "x and", GIVEN], "error: -k: a word is needed at the end\n"),
-        (["-k", "no-such-name", GIVEN], "error: -k: none of 354 scenarios has such a name\n"),
+        (["-k", "no-such-name", GIVEN], f"error: -k: none of {SCENARIOS} scenarios has such a name\n"),
     ],
     ids=["no such path", "nothing there", "a bad filter", "nothing is wanted"],
 )

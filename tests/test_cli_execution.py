@@ -30,7 +30,7 @@ from runtime.api import CRIError, RuntimeUnavailableError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from kubelet_emu.cli.plan import Running
+    from kubelet_emu.cli.run_plan import Running
 
 MANIFEST = """\
 apiVersion: v1

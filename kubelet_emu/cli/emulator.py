@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.cli.inputs import Inputs
     from kubelet_emu.cli.options import RunOptions
-    from kubelet_emu.cli.plan import Plan, Running
+    from kubelet_emu.cli.run_plan import Plan, Running
     from runtime.api import ContainerID, Runtime, RuntimeStatus
     from runtime.docker import DockerRuntime
 

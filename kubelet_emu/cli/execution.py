@@ -16,7 +16,7 @@ from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.hint_watch import HintWatch
 from kubelet_emu.cli.inputs import read_inputs, show_problems
 from kubelet_emu.cli.outputs import open_outputs
-from kubelet_emu.cli.plan import Plan, Running
+from kubelet_emu.cli.run_plan import Plan, Running
 from kubelet_emu.cli.session import Session
 from kubelet_emu.cli.sinks import AfterEnd
 from kubelet_emu.cli.wait_watch import WaitWatch

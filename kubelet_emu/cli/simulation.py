@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from kubelet_emu.cli.emulator import ClusterEmulator
-    from kubelet_emu.cli.plan import Running
+    from kubelet_emu.cli.run_plan import Running
 
 MOST_STEPS_AT_ONE_INSTANT = 1_000_000
 COLLECT_AFTER = 20_000

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.cli.emulator import ClusterEmulator
     from kubelet_emu.cli.options import RunOptions
-    from kubelet_emu.cli.plan import Running
+    from kubelet_emu.cli.run_plan import Running
     from runtime.docker import DockerRuntime
 
 IMAGE = "kubelet-emu.local/busybox:1"

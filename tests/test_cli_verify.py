@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner, Result
+from sarif_kit.validate import validation_errors
 
 from kubelet_emu.cli.main import main
 from kubelet_emu.lifecycle.verification import RULES, Outcome
@@ -166,6 +167,7 @@ def test_junit_has_a_case_for_each_rule() -> None:
 
 def test_sarif_is_what_its_standard_asks_for() -> None:
     log = json.loads(verify(*SLIDE_16, "-o", "sarif").output)
+    assert validation_errors(log) == []
     assert (log["version"], log["$schema"].endswith("sarif-2.1.0.json"), len(log["runs"])) == ("2.1.0", True, 1)
     run = log["runs"][0]
     driver = run["tool"]["driver"]

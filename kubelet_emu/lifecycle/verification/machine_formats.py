@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, assert_never
 
 from kubelet_emu.lifecycle.verification.places import Places
 from kubelet_emu.lifecycle.verification.verdicts import Outcome
+from kubelet_emu.markup import sarif
 from kubelet_emu.markup.junit import Case, Remark, as_suite, as_xml
+from kubelet_emu.markup.sarif import Descriptor, Level, Place, location
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
     from kubelet_emu.lifecycle.verification.verdicts import Rule, Verdict
 
 SCHEMA = 1
-SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVELS = {Outcome.VIOLATION: ("fail", "error"), Outcome.UNKNOWN: ("review", "none")}
+_LEVELS: dict[Outcome, tuple[str, Level]] = {
+    Outcome.VIOLATION: ("fail", "error"),
+    Outcome.UNKNOWN: ("review", "none"),
+}
 
 
 def as_json(report: Report, files: Sequence[str]) -> str:
@@ -106,53 +110,30 @@ def as_sarif(report: Report, log: LifecycleLog, version: str) -> str:
     """
     places = Places.of(log.places)
     file = log.sources[0].file if log.sources else ""
-    driver = {
-        "name": "kubelet-emu",
-        "version": version,
-        "rules": [_reporting_descriptor(finding.rule) for finding in report.findings],
-    }
+    rules = [
+        Descriptor(id=rule.code, title=rule.title, text=f"{rule.title} ({rule.source})")
+        for rule in (finding.rule for finding in report.findings)
+    ]
     results = [
-        _result(finding.rule, verdict, _locations(verdict, places, file)) | {"ruleIndex": index}
-        for index, finding in enumerate(report.findings)
+        _result(finding.rule, verdict, _locations(verdict, places, file))
+        for finding in report.findings
         for verdict in finding.verdicts
         if verdict.outcome in _LEVELS
     ]
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+    return sarif.as_sarif(version, rules, results)
 
 
-def _reporting_descriptor(rule: Rule) -> dict[str, object]:
-    return {
-        "id": rule.code,
-        "shortDescription": {"text": rule.title},
-        "fullDescription": {"text": f"{rule.title} ({rule.source})"},
-        "defaultConfiguration": {"level": "error"},
-    }
-
-
-def _result(rule: Rule, verdict: Verdict, locations: list[dict[str, object]]) -> dict[str, object]:
+def _result(rule: Rule, verdict: Verdict, places: list[Place]) -> dict[str, object]:
     kind, level = _LEVELS[verdict.outcome]
     name = "/".join(part for part in (verdict.pod, verdict.subject) if part)
-    first, *others = locations
-    body: dict[str, object] = {
-        "ruleId": rule.code,
-        "kind": kind,
-        "level": level,
-        "message": {"text": _line(verdict)},
-        "locations": [{**first, "logicalLocations": [{"fullyQualifiedName": name}]}],
-    }
-    return body | ({"relatedLocations": others} if others else {})
+    first, *others = places
+    locations = [location(first, name), *(location(each) for each in others)]
+    return {"kind": kind, **sarif.result(rule.code, level, _line(verdict), locations)}
 
 
-def _locations(verdict: Verdict, places: Places, file: str) -> list[dict[str, object]]:
+def _locations(verdict: Verdict, places: Places, file: str) -> list[Place]:
     """Return where the moments of a verdict are told, its subject's first; the beginning of a file without any."""
     moments = sorted(verdict.moments, key=lambda moment: not moment.label.startswith(verdict.subject))
     found = [(moment.label, places.of_moment(verdict.pod, moment)) for moment in moments]
-    return [_location(each.file, each.line, label) for label, each in found if each is not None] or [_location(file, 1)]
-
-
-def _location(file: str, line: int, label: str = "") -> dict[str, object]:
-    location: dict[str, object] = {
-        "physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": line}}
-    }
-    return location | ({"message": {"text": label}} if label else {})
+    told = [Place(uri=each.file, line=each.line, label=label) for label, each in found if each is not None]
+    return told or [Place(uri=file, line=1)]

@@ -73,3 +73,75 @@ def test_what_is_missing_is_told_at_its_field(kind: str, why: str, spec: str, mi
     fields = [text.splitlines()[problem.line - 1][problem.column - 1 :] for problem in problems]
     names = [re.match(r"(?:secretName|name): (\w+)", field) for field in fields]
     assert [each and each[1] for each in names] == [each.split("'")[1] for each in missing]
+
+
+KEYED = """
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: cm}
+data: {text: a}
+binaryData: {bytes: AAEC}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: sec}
+data: {coded: YQ==}
+stringData: {plain: a}
+"""
+KEYS = [
+    (
+        "a variable's key",
+        CONTAINER % ", env: [{name: A, valueFrom: {configMapKeyRef: {name: cm, key: gone}}}]",
+        ["ConfigMap 'cm' has no key 'gone'"],
+    ),
+    (
+        "keys of all fields are there",
+        CONTAINER
+        % (
+            ", env: [{name: A, valueFrom: {configMapKeyRef: {name: cm, key: text}}}, "
+            "{name: B, valueFrom: {configMapKeyRef: {name: cm, key: bytes}}}, "
+            "{name: C, valueFrom: {secretKeyRef: {name: sec, key: coded}}}, "
+            "{name: D, valueFrom: {secretKeyRef: {name: sec, key: plain}}}]"
+        ),
+        [],
+    ),
+    (
+        "an optional key",
+        CONTAINER % ", env: [{name: A, valueFrom: {secretKeyRef: {name: sec, key: gone, optional: true}}}]",
+        [],
+    ),
+    (
+        "items of volumes",
+        PLAIN
+        + (
+            ", volumes: [{name: v, configMap: {name: cm, items: [{key: text, path: a}, {key: gone, path: b}]}}, "
+            "{name: w, secret: {secretName: sec, items: [{key: gone, path: a}]}}]"
+        ),
+        ["ConfigMap 'cm' has no key 'gone'", "Secret 'sec' has no key 'gone'"],
+    ),
+    (
+        "items of a projected volume",
+        PLAIN + ", volumes: [{name: v, projected: {sources: [{configMap: {name: cm, items: [{key: gone, path: a}]}}]}}]",
+        ["ConfigMap 'cm' has no key 'gone'"],
+    ),
+    (
+        "of an object that isn't there only the object is told",
+        CONTAINER
+        % (
+            ", env: [{name: A, valueFrom: {configMapKeyRef: {name: x, key: a}}}, "
+            "{name: B, valueFrom: {configMapKeyRef: {name: x, key: b}}}]"
+        ),
+        ["ConfigMap 'x'"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("why", "spec", "missing"), KEYS, ids=[row[0] for row in KEYS])
+def test_a_key_that_is_missing_is_told_at_its_field(why: str, spec: str, missing: list[str]) -> None:
+    text = KINDS["Pod"] % spec + KEYED
+    problems = missing_references(expand(load_text(text).objects, random.Random(0)))  # noqa: S311 - names
+    assert [re.split(" is in|, so", problem.text)[0] for problem in problems] == missing
+    for problem in problems:
+        name = text.splitlines()[problem.line - 1][problem.column - 1 :]
+        assert name.startswith(("key: gone", "name: x")), name

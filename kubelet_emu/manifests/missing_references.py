@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets that pods need and that none of the manifests has: their pods would wait for ever."""
+"""ConfigMaps, Secrets and keys of them that pods need and that no manifest has: their pods would wait for ever."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kubelet_emu.api.v1 import Container, PodSpec
+    from kubelet_emu.api.v1_environment import ConfigMapKeySelector, SecretKeySelector
+    from kubelet_emu.api.v1_volumes import KeyToPath, Volume
     from kubelet_emu.manifests.problems import Problem
     from kubelet_emu.manifests.workloads import Expansion, Runnable
 
@@ -16,35 +18,76 @@ _DEFAULT = "default"
 
 
 class Reference(NamedTuple):
-    """A field that names an object; optional ones are left out."""
+    """A field that names an object, or a key of it; optional ones are left out."""
 
     path: str
     kind: str
     name: str
+    key: str = ""
+
+
+class Needed(NamedTuple):
+    """What is needed and not there, once for each pod or workload, at the first field that needs it."""
+
+    runnable: Runnable
+    reference: Reference
+    is_there: bool
+    """Whether the object is there, and only the key is missing."""
+
+    @property
+    def text(self) -> str:
+        """Return what is missing, as a sentence."""
+        kind, name, key = self.reference.kind, self.reference.name, self.reference.key
+        if self.is_there:
+            return f"{kind} {name!r} has no key {key!r}, so the pod waits for it"
+        return f"{kind} {name!r} is in none of the manifests, so the pod waits for it"
+
+    @property
+    def hint(self) -> str:
+        """Return what mends it."""
+        first = "add the key" if self.is_there else "name its file, too"
+        return f"{first}, or make the reference optional: true"
 
 
 def missing_references(expansion: Expansion) -> tuple[Problem, ...]:
-    """Return a warning for each object that is needed and not there, once for each pod or workload."""
-    known = {(each.object.kind, each.object.metadata.namespace or _DEFAULT, each.object.metadata.name)
-             for each in expansion.stored}  # fmt: skip
-    problems: list[Problem] = []
+    """Return a warning for each object or key that is needed and not there, once for each pod or workload."""
+    return tuple(_problem(needed) for needed in needed_references(expansion))
+
+
+def needed_references(expansion: Expansion) -> Iterator[Needed]:
+    """Yield each object or key that is needed and not there, once for each pod or workload."""
+    known = {_identity(each): _keys(each) for each in expansion.stored}
     for runnable in expansion.runnables:
         namespace = runnable.object.metadata.namespace or _DEFAULT
-        missing: dict[tuple[str, str], Reference] = {}
+        told: set[tuple[str, str, str]] = set()
         spec = runnable.pod_spec
         for reference in () if spec is None else _references(spec):
-            if (reference.kind, namespace, reference.name) not in known:
-                missing.setdefault((reference.kind, reference.name), reference)
-        problems += [_problem(runnable, reference) for reference in missing.values()]
-    return tuple(problems)
+            keys = known.get((reference.kind, namespace, reference.name))
+            if keys is not None and (not reference.key or reference.key in keys):
+                continue
+            what = (reference.kind, reference.name, "" if keys is None else reference.key)
+            if what not in told:
+                told.add(what)
+                yield Needed(runnable, reference, keys is not None)
 
 
-def _problem(runnable: Runnable, reference: Reference) -> Problem:
-    return runnable.loaded.problem(
-        f"{runnable.spec_path}.{reference.path}",
+def _identity(stored: Runnable) -> tuple[str, str, str | None]:
+    metadata = stored.object.metadata
+    return stored.object.kind, metadata.namespace or _DEFAULT, metadata.name
+
+
+def _keys(stored: Runnable) -> frozenset[str]:
+    """Return the keys of a ConfigMap or Secret."""
+    fields = ("data", "binary_data", "string_data")
+    return frozenset(key for field in fields for key in getattr(stored.object, field, None) or ())
+
+
+def _problem(needed: Needed) -> Problem:
+    return needed.runnable.loaded.problem(
+        f"{needed.runnable.spec_path}.{needed.reference.path}",
         "Missing",
-        f"{reference.kind} {reference.name!r} is in none of the manifests, so the pod waits for it",
-        hint="name its file, too, or make the reference optional: true",
+        needed.text,
+        hint=needed.hint,
         severity="warning",
     )
 
@@ -52,17 +95,22 @@ def _problem(runnable: Runnable, reference: Reference) -> Problem:
 def _references(spec: PodSpec) -> Iterator[Reference]:
     for index, volume in enumerate(spec.volumes):
         where = f"volumes[{index}]"
-        if (config_map := volume.config_map) is not None:
-            yield from _needed((f"{where}.configMap.name", CONFIG_MAP), config_map.name, config_map.optional)
-        if (secret := volume.secret) is not None:
-            yield from _needed((f"{where}.secret.secretName", SECRET), secret.secret_name, secret.optional)
+        yield from _of_volume(volume, where)
         for number, source in enumerate(() if volume.projected is None else volume.projected.sources):
             at = f"{where}.projected.sources[{number}]"
             for given, kind, field in ((source.config_map, CONFIG_MAP, "configMap"), (source.secret, SECRET, "secret")):
                 if given is not None:
-                    yield from _needed((f"{at}.{field}.name", kind), given.name, given.optional)
+                    yield from _needed((f"{at}.{field}", "name", kind), given.name, given.optional, given.items)
     for field, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
         yield from _of_containers(field, containers)
+
+
+def _of_volume(volume: Volume, where: str) -> Iterator[Reference]:
+    if (config_map := volume.config_map) is not None:
+        place = (f"{where}.configMap", "name", CONFIG_MAP)
+        yield from _needed(place, config_map.name, config_map.optional, config_map.items)
+    if (secret := volume.secret) is not None:
+        yield from _needed((f"{where}.secret", "secretName", SECRET), secret.secret_name, secret.optional, secret.items)
 
 
 def _of_containers(field: str, containers: Iterable[Container]) -> Iterator[Reference]:
@@ -74,15 +122,32 @@ def _of_containers(field: str, containers: Iterable[Container]) -> Iterator[Refe
                 (source.secret_ref, SECRET, "secretRef"),
             ):
                 if given is not None:
-                    yield from _needed((f"{at}.{name}.name", kind), given.name, given.optional)
+                    yield from _needed((f"{at}.{name}", "name", kind), given.name, given.optional)
         for number, variable in enumerate(container.env):
             value, at = variable.value_from, f"{field}[{index}].env[{number}].valueFrom"
             if value is not None and (key := value.config_map_key_ref) is not None:
-                yield from _needed((f"{at}.configMapKeyRef.name", CONFIG_MAP), key.name, key.optional)
+                yield from _selected((f"{at}.configMapKeyRef", CONFIG_MAP), key)
             if value is not None and (secret_key := value.secret_key_ref) is not None:
-                yield from _needed((f"{at}.secretKeyRef.name", SECRET), secret_key.name, secret_key.optional)
+                yield from _selected((f"{at}.secretKeyRef", SECRET), secret_key)
 
 
-def _needed(place: tuple[str, str], name: str | None, optional: bool | None) -> Iterator[Reference]:  # noqa: FBT001 - an API field
+def _selected(place: tuple[str, str], selector: ConfigMapKeySelector | SecretKeySelector) -> Iterator[Reference]:
+    """Yield the object that a variable names, and the key of it."""
+    at, kind = place
+    if selector.name and not selector.optional:
+        yield Reference(f"{at}.name", kind, selector.name)
+        if selector.key:
+            yield Reference(f"{at}.key", kind, selector.name, selector.key)
+
+
+def _needed(
+    place: tuple[str, str, str],
+    name: str | None,
+    optional: bool | None,  # noqa: FBT001 - an API field
+    items: Iterable[KeyToPath] = (),
+) -> Iterator[Reference]:
+    """Yield an object that is named by a field, and the keys of it that are asked for."""
+    at, field, kind = place
     if name and not optional:
-        yield Reference(*place, name)
+        yield Reference(f"{at}.{field}", kind, name)
+        yield from (Reference(f"{at}.items[{i}].key", kind, name, item.key) for i, item in enumerate(items) if item.key)

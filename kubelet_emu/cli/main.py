@@ -17,6 +17,7 @@ COMMANDS = {
     "demo": "Run a Job with a sidecar that comes with this program.",
     "test": "Run scenarios and check what they expect.",
     "validate": "Check manifests and run nothing.",
+    "plan": "Say how pods start, stop and end, and what to mend.",
     "verify": "Judge a log by the kubelet's rules.",
     "trace": "Convert a lifecycle log into a trace.",
     "drill": "Delete a pod in each phase of its life; show each shutdown.",

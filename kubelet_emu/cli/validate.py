@@ -3,51 +3,96 @@
 from __future__ import annotations
 
 import json
-import random
 import sys
 from typing import TYPE_CHECKING
 
 import click
-from attrs import evolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
-    from kubelet_emu.manifests import Problem
+    from kubelet_emu.manifests import LoadResult, Problem
 
 
 @click.command("validate")
 @click.argument("manifests", nargs=-1, required=True, metavar="MANIFEST...")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: a list of problems.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json", "sarif"]),
+    default="text",
+    help="json: a list of problems; sarif: SARIF 2.1.0, for code hosts.",
+)
 @click.option("--strict", is_flag=True, help="Duplicate keys in manifests are errors.")
-def command(manifests: tuple[str, ...], output: str, strict: bool) -> None:  # noqa: FBT001 - click's way
+@click.option("--ignore", multiple=True, metavar="CODE,...", help="Advice that isn't wanted; repeatable.")
+@click.option("--no-advice", is_flag=True, help="Only what an API server says, what isn't emulated, what isn't run.")
+def command(manifests: tuple[str, ...], output: str, ignore: tuple[str, ...], *, strict: bool, no_advice: bool) -> None:
     """Check manifests (files, folders, - for stdin): all errors and warnings at once.
 
-    Errors are what an API server refuses, warnings what it warns of, what is not emulated, and what `run` refuses
-    unless an option allows it. Exit status: 1 when there is an error, else 0.
+    Errors are what an API server refuses. Warnings are what it warns of, what is not emulated, what `run` refuses
+    unless an option allows it, and advice: what will go wrong though every field is right (KE..., docs/ADVICE.md).
+
+    Exit status: 1 when there is an error, 2 when a file can't be read or for a bad option, else 0.
     """
-    from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests import format_problem, load
+
+    result = load(manifests, strict=strict)
+    problems = (*_checked(result), *(() if no_advice else _advice(result, ignore)))
+    match output:
+        case "json":
+            click.echo(as_json(problems))
+        case "sarif":
+            click.echo(_as_sarif(problems))
+        case _:
+            for problem in problems:
+                click.echo(format_problem(problem, result.sources.get(problem.file, "")))
+            click.echo(_count(problems), err=True)
+    if any(problem.type == "Unreadable" for problem in problems):
+        sys.exit(2)
+    sys.exit(1 if any(problem.severity == "error" for problem in problems) else 0)
+
+
+def _checked(result: LoadResult) -> tuple[Problem, ...]:
+    """Return what a server says, what isn't emulated, and what `run` refuses."""
+    import random
+
+    from attrs import evolve
+
+    from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests.admission import admit
     from kubelet_emu.manifests.safety import SafetyPolicy
 
-    result = load(manifests, strict=strict)
     read = admit(result, FeatureGates(), random.Random(0), SafetyPolicy())  # noqa: S311 - names, not secrets
     refusals = (evolve(problem, severity="warning", type="Refused by run") for problem in read.refusals)
-    problems = (*read.problems, *refusals)
-    if output == "json":
-        click.echo(as_json(problems))
-    else:
-        for problem in problems:
-            click.echo(format_problem(problem, result.sources.get(problem.file, "")))
-        click.echo(_count(problems), err=True)
-    sys.exit(1 if any(problem.severity == "error" for problem in problems) else 0)
+    return (*read.problems, *refusals)
+
+
+def _advice(result: LoadResult, ignore: Collection[str]) -> tuple[Problem, ...]:
+    """Return advice about what could be read; InputError for a code that is none."""
+    from kubelet_emu.advice.catalogue import problems_of, read_codes
+    from kubelet_emu.advice.subjects import subjects_of
+    from kubelet_emu.cli.failures import InputError
+    from kubelet_emu.config.features import FeatureGates
+
+    try:
+        ignored = read_codes(ignore)
+    except ValueError as error:
+        raise InputError(f"--ignore: {error}") from error
+    return tuple(problems_of(subjects_of(result.objects, FeatureGates()), ignored))
 
 
 def as_json(problems: Iterable[Problem]) -> str:
     """Return problems as a JSON list."""
     names = ("file", "line", "column", "path", "type", "text", "severity", "hint")
     return json.dumps([{name: getattr(problem, name) for name in names} for problem in problems], indent=2)
+
+
+def _as_sarif(problems: tuple[Problem, ...]) -> str:
+    import kubelet_emu
+    from kubelet_emu.advice.catalogue import RULES
+    from kubelet_emu.manifests.sarif import as_sarif
+
+    return as_sarif(problems, {rule.code: rule.title for rule in RULES}, kubelet_emu.__version__)
 
 
 def _count(problems: tuple[Problem, ...]) -> str:

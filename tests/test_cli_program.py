@@ -84,7 +84,7 @@ def test_a_stderr_that_is_closed_or_full_changes_nothing(manifest: Path) -> None
 
 def test_a_stdin_that_is_closed_is_a_fault_of_its_own() -> None:
     done = shell(("validate", "-"), "<&-")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stdout.startswith("<stdin>:1:1: error: Unreadable: standard input is closed\n")
 
 

@@ -122,7 +122,8 @@ KEYS = [
     ),
     (
         "items of a projected volume",
-        PLAIN + ", volumes: [{name: v, projected: {sources: [{configMap: {name: cm, items: [{key: gone, path: a}]}}]}}]",
+        PLAIN
+        + ", volumes: [{name: v, projected: {sources: [{configMap: {name: cm, items: [{key: gone, path: a}]}}]}}]",
         ["ConfigMap 'cm' has no key 'gone'"],
     ),
     (

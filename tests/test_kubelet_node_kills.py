@@ -187,7 +187,7 @@ async def test_a_static_pod_with_a_uid_of_its_own_is_changed_where_it_runs(autoj
             "main Killing: Container main definition changed, will be restarted"
         ]
         status = node.status("main", "web-node1")
-        assert (status.image, status.restart_count) == ("app:2", 1)
+        assert (status.image, status.restart_count) == ("docker.io/library/app:2", 1)
 
 
 async def test_a_static_pod_that_waits_for_its_name_starts_as_its_file_is_then(autojump_clock: MockClock) -> None:
@@ -199,7 +199,7 @@ async def test_a_static_pod_that_waits_for_its_name_starts_as_its_file_is_then(a
         await node.until(6)
         folder.write("web.yaml", STATIC.replace("VERSION", "3"))
         await node.until(60)
-        assert node.status("main", "web-node1").image == "app:3"
+        assert node.status("main", "web-node1").image == "docker.io/library/app:3"
 
 
 # -- a kubelet that comes back

@@ -54,7 +54,7 @@ def test_a_running_container_is_shown_with_its_image_id_and_resources() -> None:
     [status] = made(pod, seen(instance)).container_statuses
     assert status == ContainerStatus(
         name="m",
-        image="busybox:1",
+        image="docker.io/library/busybox:1",
         image_id="busybox@sha256:1",
         container_id="docker://m-0",
         state=WAS_RUNNING,

@@ -82,6 +82,26 @@ def apply_default_image_tag(text: str) -> str:
     return text if name.tag or name.digest else f"{text}:{DEFAULT_TAG}"
 
 
+def repository_of(text: str) -> str:
+    """Return a reference's fully qualified repository, the text itself for one that is no reference."""
+    try:
+        return parse_image_name(text).repository
+    except InvalidImageNameError:
+        return text
+
+
+def shown_image_name(text: str) -> str:
+    """Return a name as a container's status shows it: fully qualified, with the digest if it has one, else the tag.
+
+    Source: what containerd reports of a container's image; a name that is none stays as it is.
+    """
+    try:
+        name = parse_image_name(text)
+    except InvalidImageNameError:
+        return text
+    return f"{name.repository}@{name.digest}" if name.digest else f"{name.repository}:{name.tag or DEFAULT_TAG}"
+
+
 def default_pull_policy(text: str) -> str:
     """Return the pull policy of a container that names none.
 

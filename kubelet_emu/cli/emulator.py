@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -12,6 +13,7 @@ import trio
 from attrs import define, evolve
 
 from kubelet_emu.cluster.cluster import Cluster
+from kubelet_emu.images.docker_config import DockerCredentials, docker_config_path
 from kubelet_emu.journal.records import NoteRecord
 from kubelet_emu.kubelet.node import Node
 from kubelet_emu.kubelet.settings import KubeletSettings
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.cli.inputs import Inputs
     from kubelet_emu.cli.options import RunOptions
-    from kubelet_emu.cli.run_plan import Plan, Running
+    from kubelet_emu.cli.run_plan import Running
     from runtime.api import ContainerID, Runtime, RuntimeStatus
     from runtime.docker import DockerRuntime
 
@@ -149,7 +151,7 @@ def make_cluster(running: Running, runtime: Runtime, status: RuntimeStatus) -> C
         runtime=runtime,
         timebase=running.timebase,
         node=make_node(plan.options, status),
-        settings=make_settings(plan),
+        settings=make_settings(running),
         seed=plan.seed,
         emit=running.emit,
         log=structlog.get_logger(),
@@ -157,14 +159,21 @@ def make_cluster(running: Running, runtime: Runtime, status: RuntimeStatus) -> C
     return ClusterEmulator(cluster=cluster, inputs=plan.inputs)
 
 
-def make_settings(plan: Plan) -> KubeletSettings:
-    """Return how the kubelet is to behave."""
-    options = plan.options
+def make_settings(running: Running) -> KubeletSettings:
+    """Return how the kubelet is to behave; a simulated one reads nothing of this machine."""
+    plan, options = running.plan, running.plan.options
+
+    def warn(text: str) -> None:
+        running.emit(NoteRecord(level="warning", text=text))
+
     return KubeletSettings(
         configuration=plan.configuration,
         features=plan.features,
         timing=timing_named(options.timing_name),
-        mirrors=options.registry_mirrors,
+        mirrors=plan.mirrors,
+        node_credentials=None
+        if options.is_simulated
+        else DockerCredentials(path=docker_config_path(os.environ), warn=warn),
         pull_override=options.pull,
         publish_address=options.publish_address,
         keep_removed=options.keep,

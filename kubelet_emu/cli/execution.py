@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from kubelet_emu.cli.outputs import Outputs, Streams
     from kubelet_emu.cli.session import Emulator
     from kubelet_emu.config.features import FeatureGates
+    from kubelet_emu.images.mirrors import Mirror
     from kubelet_emu.journal.encode import Entry
     from kubelet_emu.journal.records import Record
 
@@ -70,6 +71,7 @@ def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
     seed = random.SystemRandom().randrange(MAX_SEED) if options.seed is None else options.seed
     configuration = _read_configuration(options, streams)
     features = _features(options, configuration or KubeletConfiguration())
+    mirrors = (*options.registry_mirrors, *_registry_hosts(options, streams))
     inputs = read_inputs(options, features, random.Random(f"{seed}/names"))  # noqa: S311 - names, not secrets
     show_problems(inputs, streams.err)
     for file in inputs.simulation_files:
@@ -87,7 +89,24 @@ def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
         features=features,
         instance=Instance(root=root, id="simulated" if options.is_simulated else new_instance_id()),
         seed=seed,
+        mirrors=mirrors,
     )
+
+
+def _registry_hosts(options: RunOptions, streams: Streams) -> tuple[Mirror, ...]:
+    """Return the mirrors of --registry-hosts; InputError for a file that can't be followed."""
+    if options.registry_hosts is None:
+        return ()
+    from kubelet_emu.images.hosts_files import read_registry_hosts
+    from kubelet_emu.images.mirrors import MirrorError
+
+    try:
+        found = read_registry_hosts(options.registry_hosts)
+    except MirrorError as error:
+        raise InputError(f"--registry-hosts: {error}") from error
+    for warning in found.warnings:
+        print(f"warning: {warning}", file=streams.err)
+    return found.mirrors
 
 
 def _check_moment(options: RunOptions, inputs: Inputs) -> None:

@@ -127,6 +127,7 @@ class RunOptions:
     delete_when: Trigger | None = None
     pull: PullOverride | None = None
     registry_mirrors: tuple[Mirror, ...] = ()
+    registry_hosts: Path | None = None
     fail_on: frozenset[FailOn] = frozenset()
     output: Literal["text", "json"] = "text"
     trace: Path | None = None

@@ -167,6 +167,12 @@ PARAMETERS: tuple[click.Option, ...] = (
         metavar="HOST=HOST2[/PREFIX]",
         help="Pull images of HOST from HOST2 instead; repeatable.",
     ),
+    click.Option(
+        ["--registry-hosts"],
+        type=click.Path(path_type=Path, exists=True),
+        metavar="PATH",
+        help="Mirrors as containerd has them: a folder with HOST/hosts.toml, or one such file.",
+    ),
     click.Option(["--now"], is_flag=True, help="Run the Job of each CronJob once, at once; schedules are not kept."),
     click.Option(["--keep"], is_flag=True, help="Remove nothing at the end."),
     click.Option(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
     from kubelet_emu.embedding.instances import Instance
+    from kubelet_emu.images.mirrors import Mirror
     from kubelet_emu.journal.records import Record
     from kubelet_emu.kubelet.timebase import Timebase
 
@@ -28,6 +29,7 @@ class Plan:
     features: FeatureGates
     instance: Instance
     seed: int
+    mirrors: tuple[Mirror, ...] = ()
 
 
 @frozen(kw_only=True)

@@ -99,6 +99,10 @@ def _same(value: object) -> object:
     return value
 
 
+def _verification_policy(value: object) -> object:
+    return value or _VERIFICATION_POLICIES[1]
+
+
 def _seconds(value: object) -> float:
     return parse_duration(str(value))
 
@@ -130,7 +134,7 @@ _FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
     "maxParallelImagePulls": ("max_parallel_image_pulls", _same),
     "registryPullQPS": ("registry_pull_qps", _same),
     "registryBurst": ("registry_burst", _same),
-    "imagePullCredentialsVerificationPolicy": ("image_pull_credentials_verification_policy", _same),
+    "imagePullCredentialsVerificationPolicy": ("image_pull_credentials_verification_policy", _verification_policy),
     "preloadedImagesVerificationAllowlist": ("preloaded_images_verification_allowlist", _texts),
     "syncFrequency": ("sync_frequency_seconds", _seconds),
     "runtimeRequestTimeout": ("runtime_request_timeout_seconds", _seconds),

@@ -6,6 +6,7 @@ is left when it is closed. On a virtual clock (`trio.testing.MockClock`) a simul
 
 from __future__ import annotations
 
+import os
 import random
 from contextlib import asynccontextmanager
 from itertools import chain
@@ -28,7 +29,7 @@ from kubelet_emu.embedding.pod_log import PodLog, told
 from kubelet_emu.embedding.worlds import open_world
 from kubelet_emu.journal.encode import to_line
 from kubelet_emu.journal.journal import Journal
-from kubelet_emu.journal.records import HeaderRecord, ManifestRecord, ObjectRef
+from kubelet_emu.journal.records import HeaderRecord, ManifestRecord, NoteRecord, ObjectRef
 from kubelet_emu.journal.short_names import ShortNames
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timebase import Lane
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from kubelet_emu.embedding.options import NodeOptions
     from kubelet_emu.embedding.pod_log import Answer
     from kubelet_emu.embedding.worlds import World
+    from kubelet_emu.images.docker_config import DockerCredentials
     from kubelet_emu.journal.encode import Entry
     from kubelet_emu.lifecycle.log import LifecycleLog
     from kubelet_emu.scenarios.expectations import MomentExpression
@@ -260,6 +262,18 @@ async def open_node(options: NodeOptions) -> AsyncIterator[Node]:
         raise failure
 
 
+def _credentials(options: NodeOptions, journal: Journal) -> DockerCredentials | None:
+    """Return the user's own pull credentials; a simulated node reads nothing of this machine."""
+    if options.is_simulated:
+        return None
+    from kubelet_emu.images.docker_config import DockerCredentials, docker_config_path  # noqa: PLC0415 - half need it
+
+    def warn(text: str) -> None:
+        journal.emit(NoteRecord(level="warning", text=text))
+
+    return DockerCredentials(path=docker_config_path(os.environ), warn=warn)
+
+
 def _node(options: NodeOptions, world: World) -> Node:
     recording, seen = Recording(), PodsSeen()
     entries: list[Entry] = []
@@ -289,6 +303,7 @@ def _node(options: NodeOptions, world: World) -> Node:
             features=features,
             timing=timing_named(options.timing_name),
             mirrors=options.registry_mirrors,
+            node_credentials=_credentials(options, journal),
         ),
         seed=options.seed,
         emit=journal.emit,

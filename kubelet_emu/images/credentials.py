@@ -1,30 +1,32 @@
 """Pull credentials: reading pull secrets, matching them against an image.
 
-Values of `AuthConfig` never appear in an error text. Pure.
+Values of `AuthConfig` never appear in an error text. Pure. Source: kubelet v1.36 pkg/credentialprovider.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 import re
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from attrs import frozen
+from attrs import field, frozen
 
+from kubelet_emu.images.registry_keys import matches, registry_key
 from runtime.api import AuthConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from kubelet_emu.api.v1 import Secret
 
 DOCKER_HUB_KEY = "index.docker.io"
-_SECRET_KEYS = {"kubernetes.io/dockerconfigjson": ".dockerconfigjson", "kubernetes.io/dockercfg": ".dockercfg"}
+_DOCKER_JSON = ".dockerconfigjson"
+_SECRET_KEYS = {"kubernetes.io/dockerconfigjson": _DOCKER_JSON, "kubernetes.io/dockercfg": ".dockercfg"}
+_GO_KINDS = {bool: "bool", dict: "object", float: "number", int: "number", list: "array", str: "string"}
+_GO_ENTRY = "dockerConfigEntryWithAuth"
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*")
 
 
 class PullSecretError(ValueError):
@@ -58,12 +60,14 @@ class Credential:
 class Keyring:
     """Credentials by registry key, keys in reverse lexical order (kubelet v1.36 BasicDockerKeyring)."""
 
-    entries: tuple[tuple[str, Credential], ...] = ()
+    entries: tuple[tuple[str, Credential], ...] = field(
+        default=(), repr=lambda entries: str([key for key, _ in entries])
+    )
 
     @classmethod
-    def of(cls, entries: Mapping[str, Credential]) -> Keyring:
-        """Make a keyring from entries as a Docker config writes their keys."""
-        normal = [(registry_key(key), credential) for key, credential in entries.items()]
+    def of(cls, entries: Iterable[tuple[str, Credential]]) -> Keyring:
+        """Make a keyring of entries whose keys are as a Docker config writes them; a key that is none is left out."""
+        normal = [(key, credential) for text, credential in entries if (key := registry_key(text)) is not None]
         return cls(tuple(sorted(normal, key=lambda entry: entry[0], reverse=True)))
 
     def lookup(self, repository: str) -> tuple[Credential, ...]:
@@ -78,82 +82,95 @@ class Keyring:
         return tuple(credential for key, credential in self.entries if key == DOCKER_HUB_KEY)
 
 
-def keyring_of_secrets(secrets: tuple[Secret, ...]) -> tuple[Keyring, ...]:
-    """Return a keyring for each secret that is a pull secret; PullSecretError when its content is malformed.
+def keyring_of_secrets(secrets: tuple[Secret, ...]) -> Keyring:
+    """Return one keyring of all secrets that are pull secrets; PullSecretError when the content of one is malformed.
 
-    Source: kubelet v1.36 credentialprovider/secrets MakeDockerKeyring: type and key must fit, else it is ignored.
+    Over all secrets the longer key comes first; entries of one key come in the order of their secrets. Type and key of
+    a secret must fit, else it is ignored. Source: kubelet v1.36 credentialprovider/secrets MakeDockerKeyring.
     """
-    keyrings = []
+    entries: list[tuple[str, Credential]] = []
     for secret in secrets:
         key = _SECRET_KEYS.get(secret.type or "")
         if key is not None and secret.data.get(key):
-            keyrings.append(_keyring_of_secret(secret, secret.data[key], is_json=key == ".dockerconfigjson"))
-    return tuple(keyrings)
+            entries += _entries_of_secret(secret, secret.data[key], is_json=key == _DOCKER_JSON)
+    return Keyring.of(entries)
 
 
-def parse_docker_auths(auths: object, secret: SecretCoordinates | None = None) -> Keyring:
-    """Make a keyring from a Docker config's `auths`; PullSecretError.
-
-    `auth` (base64 of USER:PASSWORD) wins over `username` and `password` (kubelet v1.36 DockerConfigEntry).
-    """
-    if not isinstance(auths, dict) or not all(isinstance(entry, dict) for entry in auths.values()):
-        raise PullSecretError("json: cannot unmarshal into DockerConfig")
-    return Keyring.of({key: Credential(auth=_auth(entry), secret=secret) for key, entry in auths.items()})
+def read_json(content: str | bytes, what: str) -> object:
+    """Read JSON; PullSecretError, which doesn't quote what was read as the parser's own text would."""
+    try:
+        return json.loads(content, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise PullSecretError(f"invalid character in {what}: not JSON") from None
 
 
-def registry_key(text: str) -> str:
-    """Return a Docker config's key as `host[:port][/path]`, without scheme and without a leading /v1/ or /v2/."""
-    parts = urlsplit(text if text.startswith(("https://", "http://")) else f"https://{text}")
-    path = parts.path
-    if path.startswith(("/v1/", "/v2/")):
-        path = path[3:]
-    return parts.netloc + (path if path != "/" else "")
+def read_auths(auths: object, go_type: str, secret: SecretCoordinates | None = None) -> list[tuple[str, Credential]]:
+    """Return the entries of a Docker config's `auths`; PullSecretError."""
+    if auths is not None and not isinstance(auths, dict):
+        raise PullSecretError(f"json: cannot unmarshal {_kind(auths)} into Go {go_type}")
+    return [(key, Credential(auth=_auth(entry), secret=secret)) for key, entry in (auths or {}).items()]
 
 
-def matches(key: str, repository: str) -> bool:
-    """Tell whether a key's host globs, port and path prefix fit a repository (kubelet v1.36 URLsMatch)."""
-    key_host, key_port, key_path = _split(key)
-    host, port, path = _split(repository)
-    return (
-        key_port == port
-        and len(key_host) == len(host)
-        and path.startswith(key_path)
-        and all(_glob_matches(glob, part) for glob, part in zip(key_host, host, strict=True))
-    )
+def text_field(entry: Mapping[str, object], name: str) -> str:
+    """Return a text of an entry, empty where it has none; PullSecretError. Go's JSON doesn't look at a name's case."""
+    value = member(entry, name)
+    if value is not None and not isinstance(value, str):
+        raise PullSecretError(
+            f"json: cannot unmarshal {_kind(value)} into Go struct field {_GO_ENTRY}.{name} of type string"
+        )
+    return value or ""
 
 
-def _glob_matches(glob: str, text: str) -> bool:
-    return fnmatchcase(text, re.sub(r"\[\^", "[!", glob))
+def member(value: Mapping[str, object], name: str) -> object:
+    """Return what a mapping has under a name in any case, the exact one first; None where it has nothing."""
+    return value.get(name, next((each for key, each in value.items() if key.lower() == name.lower()), None))
 
 
-def _split(text: str) -> tuple[list[str], str, str]:
-    host_and_port, slash, path = text.partition("/")
-    host, _, port = host_and_port.partition(":")
-    return host.split("."), port, slash + path
+def _no_constant(name: str) -> object:
+    raise ValueError(name)
 
 
-def _keyring_of_secret(secret: Secret, content: bytes, *, is_json: bool) -> Keyring:
+def _kind(value: object) -> str:
+    return _GO_KINDS.get(type(value), "value")
+
+
+def _entries_of_secret(secret: Secret, content: bytes, *, is_json: bool) -> list[tuple[str, Credential]]:
     meta = secret.metadata
     coordinates = SecretCoordinates(uid=meta.uid or "", namespace=meta.namespace or "", name=meta.name or "")
-    try:
-        config = json.loads(content)
-    except ValueError as error:
-        # The parser's own text would quote what it read.
-        raise PullSecretError("invalid character in pull secret: not JSON") from error
-    if is_json:
-        config = config.get("auths") or {} if isinstance(config, dict) else config
-    return parse_docker_auths(config, coordinates)
+    config = read_json(content, "pull secret")
+    if not is_json:
+        return read_auths(config, "value of type credentialprovider.DockerConfig", coordinates)
+    if config is not None and not isinstance(config, dict):
+        raise PullSecretError(
+            f"json: cannot unmarshal {_kind(config)} into Go value of type credentialprovider.DockerConfigJSON"
+        )
+    field_type = "struct field DockerConfigJSON.auths of type credentialprovider.DockerConfig"
+    return read_auths(member(config or {}, "auths"), field_type, coordinates)
 
 
-def _auth(entry: Mapping[str, object]) -> AuthConfig:
-    encoded = entry.get("auth")
+def _auth(entry: object) -> AuthConfig:
+    """Return user and password: `auth`, base64 of USER:PASSWORD, wins when it isn't empty (DockerConfigEntry)."""
+    if entry is not None and not isinstance(entry, dict):
+        raise PullSecretError(
+            f"json: cannot unmarshal {_kind(entry)} into Go value of type credentialprovider.{_GO_ENTRY}"
+        )
+    fields: Mapping[str, object] = entry or {}
+    username, password, encoded = (text_field(fields, name) for name in ("username", "password", "auth"))
     if not encoded:
-        return AuthConfig(username=str(entry.get("username") or ""), password=str(entry.get("password") or ""))
-    try:
-        decoded = base64.b64decode(str(encoded)).decode()
-    except (binascii.Error, UnicodeDecodeError) as error:
-        raise PullSecretError("illegal base64 data in field auth") from error
-    username, colon, password = decoded.partition(":")
+        return AuthConfig(username=username, password=password)
+    username, colon, password = _decoded(encoded).partition(":")
     if not colon:
         raise PullSecretError("unable to parse auth field, must be formatted as base64(username:password)")
     return AuthConfig(username=username, password=password)
+
+
+def _decoded(encoded: str) -> str:
+    """Decode base64 with or without its padding, as Go does; PullSecretError names the place, not the text."""
+    text = re.sub(r"[\r\n]", "", encoded)
+    body = text.rstrip("=")
+    good = _BASE64.match(body)
+    end = good.end() if good else 0
+    is_padded = text.endswith("=")
+    if end < len(body) or (is_padded and len(text) % 4) or len(body) % 4 == 1:
+        raise PullSecretError(f"illegal base64 data at input byte {end if end < len(body) else len(body) // 4 * 4}")
+    return base64.b64decode(body + "=" * (-len(body) % 4)).decode(errors="replace")

@@ -1,26 +1,37 @@
-"""The user's own Docker credentials: ~/.docker/config.json, helpers included.
+"""The user's own Docker credentials: config.json of `docker login`, helpers included.
 
-Differs: a kubelet reads no helpers. They are asked once, for the registries that a run needs, before it starts.
+Differs: a kubelet reads config.json of its own folders, asks credential plugins of its node, and no helpers. Here the
+user's file is read and its helpers are asked, each when a pull of its registry first needs it.
 """
 
 from __future__ import annotations
 
-import json
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trio
-from attrs import field, frozen
+from attrs import define, evolve, field, frozen
 
-from kubelet_emu.images.credentials import Credential, Keyring, PullSecretError, parse_docker_auths
+from kubelet_emu.images.credentials import (
+    Credential,
+    Keyring,
+    PullSecretError,
+    member,
+    read_auths,
+    read_json,
+    text_field,
+)
 from runtime.api import AuthConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 HELPER_SECONDS = 30.0
+CACHE_SECONDS = 300.0
 TOKEN_USER = "<token>"  # noqa: S105 - what helpers put in the place of a user name
 _HUB_HOST, _HUB_KEY = "docker.io", "https://index.docker.io/v1/"
+_FAILURES = (OSError, ValueError, subprocess.SubprocessError, trio.TooSlowError)
 
 
 @frozen(kw_only=True)
@@ -36,45 +47,124 @@ class DockerConfig:
         return self.helpers.get(_server(host)) or self.helpers.get(host) or self.store
 
 
-def parse_docker_config(text: str) -> DockerConfig:
+def docker_config_path(environ: Mapping[str, str]) -> Path:
+    """Return where the docker command keeps its config.json."""
+    folder = environ.get("DOCKER_CONFIG")
+    return (Path(folder) if folder else Path(environ.get("HOME") or "/") / ".docker") / "config.json"
+
+
+def parse_docker_config(text: str | bytes) -> DockerConfig:
     """Read a config.json; PullSecretError, which shows nothing of its content."""
-    try:
-        content = json.loads(text)
-    except ValueError as error:
-        raise PullSecretError("invalid character in Docker config: not JSON") from error
-    if not isinstance(content, dict) or not isinstance(content.get("credHelpers") or {}, dict):
+    content = read_json(text, "Docker config")
+    if not isinstance(content, dict):
         raise PullSecretError("json: cannot unmarshal into DockerConfigFile")
-    # With a store the entries of auths are empty: the credentials are in the store.
-    auths = {key: entry for key, entry in (content.get("auths") or {}).items() if entry}
+    helpers = member(content, "credHelpers") or {}
+    if not isinstance(helpers, dict):
+        raise PullSecretError("json: cannot unmarshal into DockerConfigFile.credHelpers")
+    auths = member(content, "auths")
     return DockerConfig(
-        keyring=parse_docker_auths(auths),
-        helpers=content.get("credHelpers") or {},
-        store=content.get("credsStore") or "",
+        keyring=Keyring.of(_entries(auths)),
+        helpers={host: name for host, name in helpers.items() if isinstance(name, str)},
+        store=text_field(content, "credsStore"),
     )
 
 
-async def load_keyring(config: DockerConfig, hosts: frozenset[str]) -> tuple[Keyring, tuple[str, ...]]:
-    """Return the credentials for the registries of a run, and a warning for each helper that doesn't work.
+def _entries(auths: object) -> list[tuple[str, Credential]]:
+    """Return the entries that hold something: with a store theirs are empty, as it has the credentials."""
+    entries = read_auths(auths, "struct field DockerConfigFile.auths")
+    written = auths if isinstance(auths, dict) else {}
+    full = [(key, _with_tokens(credential, written[key] or {})) for key, credential in entries]
+    return [(key, credential) for key, credential in full if credential.auth != AuthConfig()]
 
-    Cancellation kills the helper that runs.
+
+def _with_tokens(credential: Credential, entry: Mapping[str, object]) -> Credential:
+    identity, registry = text_field(entry, "identitytoken"), text_field(entry, "registrytoken")
+    return evolve(credential, auth=evolve(credential.auth, identity_token=identity, registry_token=registry))
+
+
+@frozen
+class _Answer:
+    """What is known of a registry, and until when."""
+
+    credentials: tuple[tuple[str, Credential], ...]
+    until: float
+
+
+@define(eq=False, kw_only=True)
+class DockerCredentials:
+    """The user's credentials by repository; a file or a helper that doesn't work is told by `warn`, once.
+
+    What a helper said, and the file, hold for five minutes, as a kubelet's own file does.
     """
-    entries = dict(config.keyring.entries)
-    warnings: list[str] = []
-    for host in sorted(hosts):
+
+    path: Path
+    warn: Callable[[str], None]
+    _config: tuple[DockerConfig, float] | None = field(default=None, init=False)
+    _answers: dict[str, _Answer] = field(factory=dict, init=False)
+    _asking: dict[str, trio.Event] = field(factory=dict, init=False)
+    _warned: set[str] = field(factory=set, init=False)
+
+    async def lookup(self, repository: str) -> tuple[Credential, ...]:
+        """Return the credentials that fit a repository; cancellation ends the helper that runs."""
+        host = repository.partition("/")[0]
+        config = self._read()
         helper = config.helper_of(host)
-        if not helper:
-            continue
+        own = await self._asked(helper, host) if helper else ()
+        return Keyring.of((*own, *config.keyring.entries)).lookup(repository)
+
+    def _read(self) -> DockerConfig:
+        now = trio.current_time()
+        if self._config is None or self._config[1] <= now:
+            self._config = self._read_now(), now + CACHE_SECONDS
+        return self._config[0]
+
+    def _read_now(self) -> DockerConfig:
         try:
-            auth = await _ask(helper, _server(host))
-        except (OSError, ValueError, subprocess.CalledProcessError, trio.TooSlowError) as error:
-            warnings.append(f"credential helper {helper!r} for {host}: {type(error).__name__}")
-        else:
-            entries |= {_server(host): Credential(auth=auth)} if auth is not None else {}
-    return Keyring.of(entries), tuple(warnings)
+            return parse_docker_config(self.path.read_bytes())
+        except FileNotFoundError:
+            return DockerConfig()
+        except (OSError, PullSecretError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            self._warn_once(f"{self.path}: {reason}: pulling without the credentials of this file")
+            return DockerConfig()
+
+    async def _asked(self, helper: str, host: str) -> tuple[tuple[str, Credential], ...]:
+        """Return what a helper says of a registry; of several who want to know at once the first one asks."""
+        while True:
+            known = self._answers.get(host)
+            if known is not None and known.until > trio.current_time():
+                return known.credentials
+            if (asking := self._asking.get(host)) is not None:
+                await asking.wait()
+                continue
+            done = self._asking[host] = trio.Event()
+            try:
+                found = await self._ask(helper, host)
+            finally:
+                del self._asking[host]
+                done.set()
+            self._answers[host] = _Answer(found, trio.current_time() + CACHE_SECONDS)
+            return found
+
+    async def _ask(self, helper: str, host: str) -> tuple[tuple[str, Credential], ...]:
+        try:
+            auth = await ask_helper(helper, _server(host))
+        except _FAILURES as error:
+            self._warn_once(f"credential helper docker-credential-{helper} for {host}: {_why(error)}")
+            return ()
+        return () if auth is None else ((_server(host), Credential(auth=auth)),)
+
+    def _warn_once(self, text: str) -> None:
+        if text not in self._warned:
+            self._warned.add(text)
+            self.warn(text)
 
 
-async def _ask(helper: str, server: str) -> AuthConfig | None:
-    """Run `docker-credential-HELPER get`; None when it knows nothing of the server."""
+async def ask_helper(helper: str, server: str) -> AuthConfig | None:
+    """Run `docker-credential-HELPER get`; None when it knows nothing of the server.
+
+    OSError, ValueError, SubprocessError and TooSlowError are a helper that doesn't work.
+    """
     with trio.fail_after(HELPER_SECONDS):
         done = await trio.run_process(
             [f"docker-credential-{helper}", "get"],
@@ -87,11 +177,28 @@ async def _ask(helper: str, server: str) -> AuthConfig | None:
         if b"not found" in done.stdout + done.stderr:
             return None
         raise subprocess.CalledProcessError(done.returncode, helper)
-    answer = json.loads(done.stdout)
-    username, secret = str(answer.get("Username", "")), str(answer.get("Secret", ""))
+    answer = read_json(done.stdout, "its answer")
+    if not isinstance(answer, dict):
+        raise PullSecretError("its answer is no object")
+    username, secret = text_field(answer, "Username"), text_field(answer, "Secret")
     if username == TOKEN_USER:
         return AuthConfig(identity_token=secret)
     return AuthConfig(username=username, password=secret)
+
+
+def _why(error: BaseException) -> str:
+    """Return why a helper doesn't work; what it printed may be a secret."""
+    match error:
+        case FileNotFoundError():
+            return "there is no such program"
+        case OSError():
+            return str(error.strerror)
+        case trio.TooSlowError():
+            return f"no answer within {HELPER_SECONDS:g} s"
+        case subprocess.CalledProcessError():
+            return f"exit status {error.returncode}"
+        case _:
+            return str(error)
 
 
 def _server(host: str) -> str:

@@ -19,11 +19,12 @@ from kubelet_emu.api.image_names import (
     apply_default_image_tag,
     default_pull_policy,
     parse_image_name,
+    repository_of,
 )
 from kubelet_emu.images.backoff import PullBackoff
-from kubelet_emu.images.credentials import Keyring, PullSecretError, keyring_of_secrets
+from kubelet_emu.images.credentials import PullSecretError, keyring_of_secrets
 from kubelet_emu.images.outcome import ImageOutcome, PullConfig, PullOverride, PullState, PullUpdate
-from kubelet_emu.images.pulling import Puller, credentials_for, failure_of
+from kubelet_emu.images.pulling import Puller, failure_of
 from kubelet_emu.images.slots import PullRate, PullSlots
 from kubelet_emu.images.verification import PullRecords
 from kubelet_emu.journal.records import NoteRecord, ObjectRef
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
+    from kubelet_emu.api.image_names import ImageName
     from kubelet_emu.api.v1 import AnyContainer, Pod, Secret
+    from kubelet_emu.images.credentials import Keyring
+    from kubelet_emu.images.mirrors import ImageSource
     from kubelet_emu.images.pulling import Pulled
     from kubelet_emu.journal.records import Record
     from runtime.api import Image, PullProgress
@@ -88,7 +92,6 @@ class ImageManager:
     secret: Callable[[str, str], Secret | None]
     config: PullConfig = field(factory=PullConfig)
     turn: Callable[[str], Awaitable[None]] = no_turn
-    node_keyring: Keyring = field(factory=Keyring)
     verifies_access: bool = True
     records: PullRecords = field(factory=PullRecords)
     progress: Callable[[PullUpdate], None] | None = None
@@ -122,10 +125,11 @@ class ImageManager:
         if policy != "Always" and (present := await self._use_present(request)) is not None:
             return present
         try:
-            keyrings = self._keyrings(pod)
+            keyring = self._keyring(pod)
         except PullSecretError as error:
             return self._refuse(request, StartFailure(reason=str(error), message=str(error)))
-        return await self._pull(request, keyrings)
+        with self.records.intent(name):
+            return await self._pull(request, keyring)
 
     def tell_missing_pull_secrets(self, pod: Pod) -> None:
         """Send FailedToRetrieveImagePullSecret when the pod names absent secrets: once a sync, before the starts.
@@ -151,23 +155,25 @@ class ImageManager:
             found = await self.puller.find(request.name)
         except CRIError as error:
             return self._cannot_inspect(request, error)
-        if found is None or self._must_attempt_pull(request, found):
+        if found is None or self._must_attempt_pull(request, found.image):
             return self._never_pull(request) if request.policy == "Never" else None
+        if found.source.is_mirror:
+            self._note(request, "info", f"image {request.image} is here as {found.source.reference}")
         text = reasons_images.IMAGE_PRESENT_VERIFIED if self.verifies_access else reasons_images.IMAGE_PRESENT
         self._tell(request, reasons.NORMAL, reasons_images.PULLED, text.format(image=quote(request.image)))
-        return _outcome(found)
+        return _outcome(request, found.image, found.source)
 
     def _must_attempt_pull(self, request: _Request, found: Image) -> bool:
         if not self.verifies_access:
             return False
         repository = parse_image_name(request.name).repository
         try:
-            credentials = credentials_for(repository, self._keyrings(request.pod))
+            credentials = self._keyring(request.pod).lookup(repository)
         except PullSecretError:
             credentials = ()
-        return self.records.must_attempt_pull(found.id, repository, credentials)
+        return self.records.must_attempt_pull(request.name, found.id, repository, credentials)
 
-    async def _pull(self, request: _Request, keyrings: tuple[Keyring, ...]) -> ImageOutcome:
+    async def _pull(self, request: _Request, keyring: Keyring) -> ImageOutcome:
         if self.backoff.is_in_backoff(request.key, self.timebase.now()):
             return self._back_off(request)
         await self.turn(f"{request.pod.metadata.namespace}/{request.pod.metadata.name}")
@@ -184,15 +190,15 @@ class ImageManager:
             began_at = self.timebase.now()
             self._show(request, PullState.RUNNING)
             try:
-                pulled, image = await self._pull_now(request, keyrings)
+                pulled, image = await self._pull_now(request, keyring)
             except CRIError as error:
                 failure = error
             else:
                 self._succeeded(request, pulled, image, began_at, queued_at)
-                return _outcome(image)
+                return _outcome(request, image, pulled.source)
         return await self._failed(request, failure)
 
-    async def _pull_now(self, request: _Request, keyrings: tuple[Keyring, ...]) -> tuple[Pulled, Image]:
+    async def _pull_now(self, request: _Request, keyring: Keyring) -> tuple[Pulled, Image]:
         """Pull inside a slot and ask for the image's size, which counts as part of the pull."""
         if not self._rate.try_accept(self.timebase.now()):
             raise ImagePullError(reasons_images.PULL_QPS_EXCEEDED)
@@ -200,7 +206,7 @@ class ImageManager:
         def show(progress: PullProgress) -> None:
             self._show(request, PullState.RUNNING, progress)
 
-        pulled = await self.puller.pull(request.name, keyrings, show)
+        pulled = await self.puller.pull(request.name, keyring, show)
         image = await self.puller.runtime.image_status(pulled.image_id) if pulled.image_id else None
         if image is None:
             raise ImagePullError(reasons_images.IMAGE_REF_NOT_SET.format(image=quote(request.image)))
@@ -250,11 +256,11 @@ class ImageManager:
             )
             self._note(request, "warning", text)
 
-    def _keyrings(self, pod: Pod) -> tuple[Keyring, ...]:
-        """Return the pod's keyrings in the order of its secrets, then the node's; PullSecretError."""
+    def _keyring(self, pod: Pod) -> Keyring:
+        """Return the credentials of the pod's secrets, as they are now; PullSecretError."""
         names = [reference.name for reference in pod.spec.image_pull_secrets if reference.name]
         found = [self.secret(pod.metadata.namespace or "", name) for name in names]
-        return (*keyring_of_secrets(tuple(secret for secret in found if secret is not None)), self.node_keyring)
+        return keyring_of_secrets(tuple(secret for secret in found if secret is not None))
 
     def _invalid_name(self, pod: Pod, container: str, image: str, error: InvalidImageNameError) -> ImageOutcome:
         message = reasons_images.FAILED_TO_APPLY_DEFAULT_TAG.format(image=quote(image), error=error)
@@ -305,9 +311,22 @@ class ImageManager:
             )
 
 
-def _outcome(image: Image) -> ImageOutcome:
-    ref = image.repo_digests[0] if image.repo_digests else image.id
+def _outcome(request: _Request, image: Image, source: ImageSource) -> ImageOutcome:
+    ref = image_ref(parse_image_name(request.name), image, source)
     return ImageOutcome(image_id=ImageID(image.id), image_ref=ref, image=image)
+
+
+def image_ref(name: ImageName, image: Image, source: ImageSource) -> str:
+    """Return what a status shows as imageID: the digest in the name's own repository, also where a mirror served it.
+
+    Without one there the image's first digest, and its id for an image that no registry has.
+    """
+    places = {repository_of(digest): digest for digest in reversed(image.repo_digests)}
+    if name.repository in places:
+        return f"{name.repository}@{places[name.repository].partition('@')[2]}"
+    if source.is_mirror and source.repository in places:
+        return f"{name.repository}@{places[source.repository].partition('@')[2]}"
+    return image.repo_digests[0] if image.repo_digests else image.id
 
 
 def _milliseconds(duration: timedelta) -> str:

@@ -5,39 +5,66 @@ A stand-in is pulled under its own name and used by its id: the engine never see
 
 from __future__ import annotations
 
-import tomllib
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from kubelet_emu.api.image_names import parse_image_name
+from kubelet_emu.api.image_names import DEFAULT_DOMAIN, InvalidImageNameError, parse_image_name
+
+if TYPE_CHECKING:
+    from kubelet_emu.api.image_names import ImageName
 
 ANY_HOST = "*"
+_HUB_HOSTS = frozenset({"docker.io", "index.docker.io", "registry-1.docker.io"})
 
 
 class MirrorError(ValueError):
-    """A mirror is not written as HOST=HOST2[/PREFIX]."""
+    """A mirror is not written as it must be."""
 
 
 @frozen(kw_only=True)
 class Mirror:
     """One stand-in of a registry: images of `host` are also at `target`, below `prefix` ("" or "a/b").
 
-    The host `*` stands for every registry that has no stand-in of its own.
+    The host `*` stands for every registry that has no stand-in of its own. `is_server` takes the registry's own place,
+    behind all others; `digests_only` is no authority on what a tag means (containerd: pull without resolve).
     """
 
     host: str
     target: str
     prefix: str = ""
+    is_server: bool = False
+    digests_only: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Mirror:
         """Read HOST=HOST2[/PREFIX]; MirrorError."""
+        if "@" in text.partition("=")[2]:
+            raise MirrorError("registry mirror: a user and a password have no place here; use docker login")
         host, equals, place = text.partition("=")
         target, _, prefix = place.partition("/")
-        if not (host and equals and target) or "/" in host:
+        if not (host and equals and target) or "/" in place.partition("/")[0] or "/" in host:
             raise MirrorError(f"registry mirror {text!r}: expected HOST=HOST2[/PREFIX]")
-        return cls(host=host, target=target, prefix=prefix.strip("/"))
+        mirror = cls(host=registry_host(host), target=target, prefix=prefix.strip("/"))
+        if fault := mirror.fault():
+            raise MirrorError(f"registry mirror {text!r}: {fault}")
+        return mirror
+
+    def fault(self) -> str:
+        """Return why no image name can begin with the hosts or the prefix, empty where one can."""
+        if self.host != ANY_HOST and not _is_registry(self.host):
+            return f"{self.host!r} is no registry's host: image names begin with one that has a dot or a port"
+        if not _is_registry(self.target):
+            return f"{self.target!r} is no registry's host: it needs a dot or a port, or is localhost"
+        try:
+            parse_image_name(self.repository("x"))
+        except InvalidImageNameError as error:
+            return f"no image can have a name below it: {error}"
+        return ""
+
+    def repository(self, path: str) -> str:
+        """Return where the stand-in has what the registry has below a path."""
+        return "/".join(part for part in (self.target, self.prefix, path) if part)
 
 
 @frozen(kw_only=True)
@@ -49,41 +76,36 @@ class ImageSource:
     is_mirror: bool = False
 
 
+def registry_host(host: str) -> str:
+    """Return a registry's host as image names have it: Docker Hub has several."""
+    return DEFAULT_DOMAIN if host in _HUB_HOSTS else host
+
+
 def image_sources(image: str, mirrors: tuple[Mirror, ...]) -> tuple[ImageSource, ...]:
     """Return the places of an image in the order to try them: its registry's mirrors as given, then the registry.
 
     `image` has a tag or a digest. Source: containerd's hosts.toml (hosts in order, the server last).
     """
     name = parse_image_name(image)
-    suffix = (f":{name.tag}" if name.tag else "") + (f"@{name.digest}" if name.digest else "")
-    places: list[ImageSource] = []
     own = [mirror for mirror in mirrors if mirror.host == name.domain]
-    for mirror in own or [mirror for mirror in mirrors if mirror.host == ANY_HOST]:
-        repository = "/".join(part for part in (mirror.target, mirror.prefix, name.path) if part)
-        places.append(ImageSource(reference=repository + suffix, repository=repository, is_mirror=True))
-    places.append(ImageSource(reference=image, repository=name.repository))
+    chosen = own or [mirror for mirror in mirrors if mirror.host == ANY_HOST]
+    stand_ins = [each for each in chosen if not each.is_server and (name.digest or not each.digests_only)]
+    server = next((each for each in chosen if each.is_server and registry_host(each.target) != name.domain), None)
+    places = [_source(name, mirror) for mirror in (*stand_ins, *([server] if server else []))]
+    if server is None:
+        places.append(ImageSource(reference=image, repository=name.repository))
     return tuple(places)
 
 
-def parse_hosts_toml(host: str, text: str) -> tuple[Mirror, ...]:
-    """Read the hosts.toml of one registry (`_default`: of all others), hosts in their order; MirrorError.
+def _source(name: ImageName, mirror: Mirror) -> ImageSource:
+    repository = mirror.repository(name.path)
+    suffix = (f":{name.tag}" if name.tag else "") + (f"@{name.digest}" if name.digest else "")
+    return ImageSource(reference=repository + suffix, repository=repository, is_mirror=True)
 
-    Hosts that may not pull are passed over. A path must be `/v2/PREFIX` with override_path, as image names have no
-    other place for it. Source: containerd docs/hosts.md.
-    """
+
+def _is_registry(host: str) -> bool:
+    """Tell whether an image name that begins with this host is taken to be of it."""
     try:
-        hosts = tomllib.loads(text).get("host", {})
-    except tomllib.TOMLDecodeError as error:
-        raise MirrorError(f"hosts.toml of {host}: {error}") from error
-    if not isinstance(hosts, dict) or not all(isinstance(options, dict) for options in hosts.values()):
-        raise MirrorError(f'hosts.toml of {host}: expected tables [host."URL"]')
-    pulls = {url: options for url, options in hosts.items() if "pull" in options.get("capabilities", ["pull"])}
-    return tuple(_mirror_at(ANY_HOST if host == "_default" else host, url, options) for url, options in pulls.items())
-
-
-def _mirror_at(host: str, url: str, options: dict[str, object]) -> Mirror:
-    parts = urlsplit(url if "://" in url else f"https://{url}")
-    path = parts.path.rstrip("/")
-    if path not in {"", "/v2"} and not (path.startswith("/v2/") and options.get("override_path")):
-        raise MirrorError(f"hosts.toml of {host}: {url}: expected a path /v2/PREFIX with override_path")
-    return Mirror(host=host, target=parts.netloc, prefix=path.removeprefix("/v2").strip("/"))
+        return registry_host(parse_image_name(f"{host}/x").domain) == registry_host(host)
+    except InvalidImageNameError:
+        return False

@@ -6,12 +6,14 @@ images/image_manager.go evalCRIPullErr.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import base64
+from typing import TYPE_CHECKING, Protocol
 
 from attrs import define, frozen
 
 from kubelet_emu.api import reasons_images
-from kubelet_emu.images.mirrors import image_sources
+from kubelet_emu.api.image_names import parse_image_name
+from kubelet_emu.images.mirrors import ImageSource, image_sources
 from kubelet_emu.rules.observed import StartFailure
 from runtime.api import CRIError, ImagePullError
 
@@ -19,8 +21,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kubelet_emu.images.credentials import Credential, Keyring
-    from kubelet_emu.images.mirrors import ImageSource, Mirror
-    from runtime.api import Image, ImageID, ImageService, PullProgress
+    from kubelet_emu.images.mirrors import Mirror
+    from runtime.api import AuthConfig, Image, ImageID, ImageService, PullProgress
+
+_SHORTEST_SECRET = 4
+
+
+class NodeCredentials(Protocol):
+    """Credentials that are the node's own, not a pod's."""
+
+    async def lookup(self, repository: str) -> tuple[Credential, ...]:
+        """Return those that fit a fully qualified repository, in the order to try them; never raises."""
+
+
+@frozen(kw_only=True)
+class Found:
+    """An image that is there, and the place that it is known by."""
+
+    image: Image
+    source: ImageSource
 
 
 @frozen(kw_only=True)
@@ -34,42 +53,71 @@ class Pulled:
 
 @define(kw_only=True)
 class Puller:
-    """Pulls through the mirrors and with the credentials that fit each place; keeps where names led to."""
+    """Pulls through the mirrors and with the credentials that fit each place."""
 
     runtime: ImageService
     mirrors: tuple[Mirror, ...] = ()
+    node: NodeCredentials | None = None
 
-    async def find(self, image: str) -> Image | None:
+    async def find(self, image: str) -> Found | None:
         """Return the image that a name means here: the name's own, else a stand-in's; CRIError."""
-        own = await self.runtime.image_status(image)
-        if own is not None:
-            return own
-        for source in image_sources(image, self.mirrors):
-            if source.is_mirror and (stand_in := await self.runtime.image_status(source.reference)) is not None:
-                return stand_in
+        own = ImageSource(reference=image, repository=parse_image_name(image).repository)
+        stand_ins = [source for source in image_sources(image, self.mirrors) if source.is_mirror]
+        for source in (own, *stand_ins):
+            if (found := await self.runtime.image_status(source.reference)) is not None:
+                return Found(image=found, source=source)
         return None
 
-    async def pull(self, image: str, keyrings: tuple[Keyring, ...], progress: Callable[[PullProgress], None]) -> Pulled:
+    async def pull(self, image: str, keyring: Keyring, progress: Callable[[PullProgress], None]) -> Pulled:
         """Pull from the first place that has the image; CRIError with every place's text.
 
-        A credential is offered only to the registry it is for. Cancellation stops waiting for the pull.
+        A credential is offered only to the registry it is for; the pod's come before the node's, which are looked up
+        when the pod's have failed. Cancellation stops waiting for the pull.
         """
         errors: list[CRIError] = []
         for source in image_sources(image, self.mirrors):
-            for credential in credentials_for(source.repository, keyrings) or (None,):
-                auth = credential.auth if credential else None
-                try:
-                    image_id = await self.runtime.pull_image(source.reference, auth=auth, progress=progress)
-                except CRIError as error:
-                    errors.append(error)
-                else:
-                    return Pulled(image_id=image_id, source=source, credential=credential)
+            own = keyring.lookup(source.repository)
+            pulled = await self._pull_from(source, own, errors, progress)
+            if pulled is None and (others := await self._of_node(source)):
+                pulled = await self._pull_from(source, others, errors, progress)
+            elif pulled is None and not own:
+                pulled = await self._pull_from(source, (None,), errors, progress)
+            if pulled is not None:
+                return pulled
         raise aggregate(errors)
 
+    async def _of_node(self, source: ImageSource) -> tuple[Credential, ...]:
+        return () if self.node is None else await self.node.lookup(source.repository)
 
-def credentials_for(repository: str, keyrings: tuple[Keyring, ...]) -> tuple[Credential, ...]:
-    """Return the credentials of all keyrings that fit, keyrings in order (kubelet UnionDockerKeyring)."""
-    return tuple(credential for keyring in keyrings for credential in keyring.lookup(repository))
+    async def _pull_from(
+        self,
+        source: ImageSource,
+        credentials: tuple[Credential | None, ...],
+        errors: list[CRIError],
+        progress: Callable[[PullProgress], None],
+    ) -> Pulled | None:
+        """Pull from one place with the first credential that works; add the errors of those that don't."""
+        for credential in credentials:
+            auth = credential.auth if credential else None
+            try:
+                image_id = await self.runtime.pull_image(source.reference, auth=auth, progress=progress)
+            except CRIError as error:
+                errors.append(error if auth is None else without_secrets(error, auth))
+            else:
+                return Pulled(image_id=image_id, source=source, credential=credential)
+        return None
+
+
+def without_secrets(error: CRIError, auth: AuthConfig) -> CRIError:
+    """Return an error whose text shows nothing of the credentials, though a registry may have sent them back."""
+    pair = f"{auth.username}:{auth.password}".encode()
+    forms = (auth.password, auth.identity_token, auth.registry_token)
+    encoded = (base64.b64encode(pair).decode(), base64.urlsafe_b64encode(pair).decode()) if auth.password else ()
+    text = str(error)
+    for secret in (*encoded, *forms):
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, "[hidden]")
+    return error if text == str(error) else type(error)(text)
 
 
 def aggregate(errors: list[CRIError]) -> CRIError:

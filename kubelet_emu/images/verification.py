@@ -1,17 +1,22 @@
 """Who may use an image that is already present (KEP-2535).
 
-Owns the records of what this process pulled and with which credentials; an image without a record was there before
-and counts as preloaded. Differs: the records live in memory, so an image pulled by an earlier run is preloaded too.
+Owns the records of what this process pulled and with which credentials, and of pulls that have begun; an image without
+either was there before and counts as preloaded. Differs: the records live in memory, so an image pulled by an earlier
+run is preloaded too.
 """
 
 from __future__ import annotations
 
 import enum
+from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from kubelet_emu.images.credentials import Credential, SecretCoordinates
 
 
@@ -26,20 +31,32 @@ class VerificationPolicy(enum.Enum):
 
 @frozen(kw_only=True)
 class PullRecord:
-    """How an image of one repository was pulled: open to all pods of the node, or with these secrets."""
+    """How an image of one repository was pulled: open to all pods of the node, or with these secrets.
+
+    A secret has the hash of its credential as it was last seen to work; one of another content replaces it.
+    """
 
     is_node_accessible: bool = False
-    secrets: frozenset[SecretCoordinates] = frozenset()
-    hashes: frozenset[str] = frozenset()
+    secrets: Mapping[SecretCoordinates, str] = field(factory=dict)
 
 
 @define(kw_only=True)
 class PullRecords:
-    """Records by image id and repository (kubelet v1.36 images/pullmanager)."""
+    """Records by image id and repository, intents by the image's text (kubelet v1.36 images/pullmanager)."""
 
     policy: VerificationPolicy = VerificationPolicy.NEVER_VERIFY_PRELOADED_IMAGES
     allowlist: tuple[str, ...] = ()
     _records: dict[str, dict[str, PullRecord]] = field(factory=dict, init=False)
+    _intents: Counter[str] = field(factory=Counter, init=False)
+
+    @contextmanager
+    def intent(self, image: str) -> Iterator[None]:
+        """Have it on record that an image is about to be pulled: whatever is present of it isn't preloaded."""
+        self._intents[image] += 1
+        try:
+            yield
+        finally:
+            self._intents[image] -= 1
 
     def record_pulled(self, image_id: str, repository: str, credential: Credential | None) -> None:
         """Remember a pull that succeeded; anonymous and node credentials open the image to all pods."""
@@ -48,32 +65,34 @@ class PullRecords:
         if credential is None or credential.secret is None:
             of_image[repository] = PullRecord(is_node_accessible=True)
         elif not old.is_node_accessible:
-            of_image[repository] = PullRecord(
-                secrets=old.secrets | {credential.secret}, hashes=old.hashes | {credential.hash}
-            )
+            of_image[repository] = evolve(old, secrets={**old.secrets, credential.secret: credential.hash})
 
-    def must_attempt_pull(self, image_id: str, repository: str, credentials: tuple[Credential, ...]) -> bool:
+    def must_attempt_pull(
+        self, image: str, image_id: str, repository: str, credentials: tuple[Credential, ...]
+    ) -> bool:
         """Tell whether a present image may be used only after a pull with this pod's credentials.
 
-        Source: KEP-2535, kubelet v1.36 MustAttemptImagePull.
+        Of `credentials` those of secrets count. Source: KEP-2535, kubelet v1.36 MustAttemptImagePull.
         """
-        if not self._needs_verification(image_id, repository):
+        was_pulled = image_id in self._records or self._intents[image] > 0
+        if not self._needs_verification(repository, was_pulled=was_pulled):
             return False
         record = self._records.get(image_id, {}).get(repository, PullRecord())
         if record.is_node_accessible:
             return False
         for credential in credentials:
-            if credential.hash in record.hashes or (credential.secret and credential.secret in record.secrets):
+            secret = credential.secret
+            if secret is not None and (secret in record.secrets or credential.hash in record.secrets.values()):
                 self.record_pulled(image_id, repository, credential)
                 return False
         return True
 
-    def _needs_verification(self, image_id: str, repository: str) -> bool:
+    def _needs_verification(self, repository: str, *, was_pulled: bool) -> bool:
         match self.policy:
             case VerificationPolicy.NEVER_VERIFY:
                 return False
             case VerificationPolicy.NEVER_VERIFY_PRELOADED_IMAGES:
-                return image_id in self._records
+                return was_pulled
             case VerificationPolicy.NEVER_VERIFY_ALLOWLISTED_IMAGES:
                 return not any(_is_listed(pattern, repository) for pattern in self.allowlist)
             case VerificationPolicy.ALWAYS_VERIFY:

@@ -11,6 +11,7 @@ from attrs import define
 from kubelet_emu.images.manager import ImageManager
 from kubelet_emu.images.outcome import PullConfig
 from kubelet_emu.images.pulling import Puller
+from kubelet_emu.images.verification import PullRecords, VerificationPolicy
 from kubelet_emu.journal.records import EffectRecord, ObjectRef
 from kubelet_emu.kubelet.config_maker import NodeConfigMaker
 from kubelet_emu.kubelet.container_manager import ContainerManager
@@ -158,7 +159,7 @@ def _images(kubelet: Kubelet, recorder: Recorder) -> ImageManager:
     settings, configuration = kubelet.settings, kubelet.settings.configuration
 
     return ImageManager(
-        puller=Puller(runtime=kubelet.runtime, mirrors=settings.mirrors),
+        puller=Puller(runtime=kubelet.runtime, mirrors=settings.mirrors, node=settings.node_credentials),
         timebase=kubelet.timebase,
         event=recorder.event,
         emit=kubelet.emit,
@@ -171,7 +172,10 @@ def _images(kubelet: Kubelet, recorder: Recorder) -> ImageManager:
             override=settings.pull_override,
         ),
         turn=_worker_turn(kubelet),
-        node_keyring=settings.node_keyring,
+        records=PullRecords(
+            policy=VerificationPolicy(configuration.image_pull_credentials_verification_policy),
+            allowlist=configuration.preloaded_images_verification_allowlist,
+        ),
         verifies_access=settings.features.enabled("KubeletEnsureSecretPulledImages"),
         progress=settings.on_pull,
     )

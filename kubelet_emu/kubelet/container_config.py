@@ -69,6 +69,7 @@ def generate_container_config(given: ContainerInput) -> ContainerConfig | StartF
         metadata=ContainerMetadata(name=container.name, attempt=given.attempt),
         image=image.image_id,
         image_name=container.image or "",
+        image_ref=image.image_ref,
         command=command,
         args=args,
         working_dir=container.working_dir or None,

@@ -8,7 +8,6 @@ from attrs import field, frozen
 
 from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
-from kubelet_emu.images.credentials import Keyring
 from kubelet_emu.kubelet.timing import FAST, Timing
 from kubelet_emu.volumes.host_files import LocalHostPaths
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.images.mirrors import Mirror
     from kubelet_emu.images.outcome import PullOverride, PullUpdate
+    from kubelet_emu.images.pulling import NodeCredentials
     from kubelet_emu.volumes.manager import HostPaths
 
 
@@ -32,7 +32,7 @@ class KubeletSettings:
     timing: Timing = FAST
     mirrors: tuple[Mirror, ...] = ()
     pull_override: PullOverride | None = None
-    node_keyring: Keyring = field(factory=Keyring)
+    node_credentials: NodeCredentials | None = None
     host_paths: HostPaths = field(factory=LocalHostPaths)
     on_pull: Callable[[PullUpdate], None] | None = None
     publish_address: str = "127.0.0.1"

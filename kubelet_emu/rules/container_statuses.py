@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 from attrs import evolve, frozen
 
 from kubelet_emu.api import reasons
+from kubelet_emu.api.image_names import shown_image_name
 from kubelet_emu.api.labels import annotated_restart_count
 from kubelet_emu.api.v1 import ResourceRequirements
 from kubelet_emu.api.v1_status import (
@@ -164,7 +165,7 @@ class _Converter:
         is_running = instance.state is runtime_api.ContainerState.RUNNING
         return ContainerStatus(
             name=container.name,
-            image=instance.image_name,
+            image=shown_image_name(instance.image_name),
             image_id=instance.image_ref,
             container_id=container_id,
             restart_count=self._restart_count(instance, previous),

@@ -149,13 +149,15 @@ class PodSandboxConfig:
 class ContainerConfig:
     """What a container is made from.
 
-    `image` is the id to run; `image_name` is what the manifest calls it and what a status shows. `command` replaces
-    the image's entrypoint and `args` its command, each only when not None.
+    `image` is the id to run; `image_name` is what the manifest calls it, `image_ref` what a status shows as its
+    digest (empty: the runtime's own choice). `command` replaces the image's entrypoint and `args` its command, each
+    only when not None.
     """
 
     metadata: ContainerMetadata
     image: ImageID
     image_name: str
+    image_ref: str = ""
     command: tuple[str, ...] | None = None
     args: tuple[str, ...] | None = None
     working_dir: str | None = None

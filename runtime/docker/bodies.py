@@ -80,6 +80,7 @@ def container_body(
         naming.TYPE_LABEL: naming.CONTAINER_TYPE,
         naming.SANDBOX_ID_LABEL: sandbox_id,
         naming.IMAGE_NAME_LABEL: config.image_name,
+        naming.IMAGE_REF_LABEL: config.image_ref,
         **own_labels,
     }
     body: Body = {

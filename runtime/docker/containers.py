@@ -124,7 +124,8 @@ class Containers:
             if not (inspected["State"].get("Running") and self.hub.is_dead(container_id)):
                 break
             await trio.sleep(SETTLE_SECONDS)
-        image_ref = await self.images.reference_of(inspected.get("Image", ""))
+        told = (inspected["Config"].get("Labels") or {}).get(naming.IMAGE_REF_LABEL)
+        image_ref = told or await self.images.reference_of(inspected.get("Image", ""))
         failed_at = self._failed_at.get(container_id)
         return convert.container_status(inspected, image_ref=image_ref, failed_at=failed_at)
 

@@ -32,6 +32,7 @@ PID_LABEL = "kubelet-emu/pid"
 PID_START_LABEL = "kubelet-emu/pid-start"
 KEEP_LABEL = "kubelet-emu/keep"
 IMAGE_NAME_LABEL = "kubelet-emu/image"
+IMAGE_REF_LABEL = "kubelet-emu/image-ref"
 VOLUME_LABEL = "kubelet-emu/volume"
 
 SANDBOX_TYPE = "podsandbox"
@@ -49,6 +50,7 @@ _INTERNAL_LABELS = frozenset(
         PID_START_LABEL,
         KEEP_LABEL,
         IMAGE_NAME_LABEL,
+        IMAGE_REF_LABEL,
         VOLUME_LABEL,
         "kubelet-emu/helper",
     }

@@ -48,7 +48,7 @@ def status_of(container: Container) -> ContainerStatus:
         reason=container.reason,
         message=container.message,
         image_name=config.image_name,
-        image_ref=image.repo_digests[0] if image.repo_digests else image.id,
+        image_ref=config.image_ref or (image.repo_digests[0] if image.repo_digests else image.id),
         image_id=image.id,
         labels=config.labels,
         annotations=config.annotations,

@@ -29,7 +29,7 @@ from runtime.api import (
     SandboxID,
     SeccompProfile,
 )
-from runtime.docker import bodies, convert, errors, helper, naming
+from runtime.docker import bodies, convert, errors, helper, naming, pull_errors
 from runtime.docker.events import signal_name, to_runtime_event
 from runtime.docker.frames import LONGEST_LINE_BYTES, Demultiplexer, LineAssembler
 from runtime.docker.images import PullState, split_reference
@@ -272,19 +272,98 @@ def test_refused_calls_have_kinds(status: int, text: str, kind: type[CRIError]) 
     assert (type(error), str(error)) == (kind, text)
 
 
+PULLING = 'failed to pull and unpack image "docker.io/library/x:1": '
+RESOLVING = PULLING + "failed to resolve image: "
+DENIED = (
+    RESOLVING + "pull access denied, repository does not exist or may require authorization: authorization failed: "
+)
+URL = "https://docker.io/v2/library/x/manifests/1"
+REFUSED_PULLS = [
+    (
+        "no such tag",
+        "manifest for x:1 not found: manifest unknown: manifest unknown",
+        ImageNotFoundError,
+        f"rpc error: code = NotFound desc = {RESOLVING}docker.io/library/x:1: not found",
+    ),
+    (
+        "no such repository",
+        "pull access denied for x, repository does not exist or may require 'docker login'",
+        ImagePullError,
+        f"{DENIED}no such repository",
+    ),
+    (
+        "no such repository, with the registry's word",
+        "pull access denied for x, repository does not exist or may require 'docker login': denied: not yours",
+        ImagePullError,
+        f"{DENIED}denied: not yours",
+    ),
+    (
+        "nobody listens",
+        'Get "http://r/v2/": dial tcp r:80: connect: connection refused',
+        RegistryUnavailableError,
+        f'{RESOLVING}failed to do request: Head "{URL}": dial tcp r:80: connect: connection refused',
+    ),
+    (
+        "the registry hangs up",
+        'Head "http://r/v2/x/manifests/1": EOF',
+        RegistryUnavailableError,
+        f'{RESOLVING}failed to do request: Head "{URL}": EOF',
+    ),
+    (
+        "the registry is down",
+        "received unexpected HTTP status: 503 Service Unavailable",
+        RegistryUnavailableError,
+        f"{RESOLVING}unexpected status from HEAD request to {URL}: 503 Service Unavailable",
+    ),
+    (
+        "the registry is broken",
+        "received unexpected HTTP status: 500 Internal Server Error",
+        ImagePullError,
+        f"{RESOLVING}unexpected status from HEAD request to {URL}: 500 Internal Server Error",
+    ),
+    (
+        "a password is wanted",
+        'Head "http://r/v2/x/manifests/1": no basic auth credentials',
+        ImagePullError,
+        f"{DENIED}no basic auth credentials",
+    ),
+    (
+        "another password is wanted",
+        "unauthorized: authentication required",
+        ImagePullError,
+        f"{DENIED}unauthorized: authentication required",
+    ),
+    (
+        "garbage",
+        "error parsing HTTP 404 response body",
+        ImagePullError,
+        f"{RESOLVING}error parsing HTTP 404 response body",
+    ),
+    ("a lot", "z" * 3000, ImagePullError, f"{RESOLVING}{'z' * 2000}..."),
+]
+
+
+@pytest.mark.parametrize(("why", "text", "kind", "expected"), REFUSED_PULLS, ids=[row[0] for row in REFUSED_PULLS])
+def test_a_refused_pull_has_a_kind_and_containerds_words(
+    why: str, text: str, kind: type[ImagePullError], expected: str
+) -> None:
+    error = pull_errors.of_resolving("x:1", text)
+    assert (type(error), str(error)) == (kind, expected), why
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("manifest for x:1 not found: manifest unknown: manifest unknown", ImageNotFoundError),
-        ("pull access denied for x, repository does not exist or may require 'docker login'", ImageNotFoundError),
-        ('Get "http://r/v2/": dial tcp r:80: connect: connection refused', RegistryUnavailableError),
+        ("EOF", RegistryUnavailableError),
+        ("unexpected EOF", RegistryUnavailableError),
         ("received unexpected HTTP status: 503 Service Unavailable", RegistryUnavailableError),
-        ('Head "http://r/v2/": no basic auth credentials', ImagePullError),
+        ("error pulling image configuration: download failed after attempts=1: unknown blob", ImagePullError),
+        ("filesystem layer verification failed for digest sha256:1", ImagePullError),
     ],
-    ids=["no such tag", "no such repository", "nobody listens", "the registry is down", "refused"],
 )
-def test_failed_pulls_have_kinds(text: str, kind: type[ImagePullError]) -> None:
-    assert type(errors.of_pull("r/x:1", text)) is kind
+def test_a_pull_that_breaks_off_has_a_kind(text: str, kind: type[ImagePullError]) -> None:
+    error = pull_errors.of_copying("x:1", text)
+    assert (type(error), str(error)) == (kind, f"{PULLING}failed to copy: {text}")
 
 
 @pytest.mark.parametrize(
@@ -307,6 +386,13 @@ def test_lengths_of_time_are_printed_as_gos(seconds: float, text: str) -> None:
 )
 def test_references_are_split(image: str, expected: tuple[str, str]) -> None:
     assert split_reference(image) == expected
+
+
+@pytest.mark.parametrize("detail", [None, [], "x", {"current": "x"}, {"current": None, "total": {}}])
+def test_odd_progress_counts_for_nothing(detail: object) -> None:
+    told = PullState().take({"status": "Downloading", "id": ["odd"], "progressDetail": detail})
+    assert told is not None
+    assert (told.done_bytes, told.total_bytes) == (0, 0)
 
 
 def test_progress_of_a_pull_adds_up() -> None:

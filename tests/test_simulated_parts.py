@@ -35,9 +35,9 @@ from runtime.api import (
     VolumeConfig,
     VolumeFile,
 )
+from runtime.api.references import full_name
 from runtime.simulated import FaultPlan, Latencies, LostEvents, PullFault, SimulatedImage, SimulatedRuntime, SlowStops
 from runtime.simulated.identity import make_address
-from runtime.simulated.images import normalize
 from runtime.simulated.signals import signal_name, signal_number
 from runtime.simulated.tree import Budget, Directory, File, MountPoint, Symlink, Tree
 
@@ -79,7 +79,7 @@ def test_what_is_no_signal(text: str) -> None:
     ],
 )
 def test_full_names_of_images(name: str, full: str) -> None:
-    assert normalize(name) == full
+    assert full_name(name) == full
 
 
 @pytest.mark.parametrize(

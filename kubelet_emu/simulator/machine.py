@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 from kubelet_emu.manifests.workloads import pod_spec_of
 from kubelet_emu.simulation import values
 from kubelet_emu.simulation.matching import image_of
+from runtime.api.references import full_name
 from runtime.simulated import (
     FailingCall,
     FaultPlan,
@@ -17,7 +18,7 @@ from runtime.simulated import (
     SimulatedImage,
     SlowStops,
 )
-from runtime.simulated.images import kind_of, normalize
+from runtime.simulated.images import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -86,7 +87,7 @@ def _row(entry: ImageEntry, user: int | None = None) -> SimulatedImage:
 def make_faults(simulation: Simulation, runnables: tuple[Workload, ...]) -> FaultPlan:
     """Return what goes wrong in a run."""
     pulls = {
-        normalize(name): tuple(map(_pull_fault, entry.pulls))
+        full_name(name): tuple(map(_pull_fault, entry.pulls))
         for name in (*make_images(simulation, runnables), *(key for key in simulation.images if "*" not in key))
         if (entry := image_of(simulation, name)) is not None and entry.pulls
     }

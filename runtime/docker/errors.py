@@ -8,31 +8,13 @@ from typing import TYPE_CHECKING
 from runtime.api import (
     AlreadyExistsError,
     CRIError,
-    ImageNotFoundError,
-    ImagePullError,
     NotFoundError,
-    RegistryUnavailableError,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _HOLDER = re.compile(r'name "?/?(?P<name>[^" ]+)"? is already in use by container "?(?P<id>[0-9a-f]{64})')
-
-_UNREACHABLE = (
-    "connection refused",
-    "no such host",
-    "i/o timeout",
-    "tls handshake timeout",
-    "network is unreachable",
-    "no route to host",
-    "client.timeout exceeded",
-    "toomanyrequests",
-    "503 service unavailable",
-    "502 bad gateway",
-    "unexpected eof",
-    "context deadline exceeded",
-)
 
 
 class NotRunningError(CRIError):
@@ -59,28 +41,6 @@ def of_answer(status: int, text: str) -> CRIError:
     if "is not running" in text and status in {409, 500}:
         return NotRunningError(text)
     return CRIError(text or f"the engine answered with status {status}")
-
-
-def of_pull(image: str, text: str) -> ImagePullError:
-    """Return the error of a failed pull, in the form of containerd's, with the registry's own reason kept.
-
-    Source: kubelet v1.36 nodes say `failed to pull and unpack image "X": failed to resolve image: X: not found`.
-    """
-    lowered = text.lower()
-    head = f'failed to pull and unpack image "{image}": failed to resolve image: '
-    if "manifest unknown" in lowered or "not found" in lowered or "name unknown" in lowered:
-        return ImageNotFoundError(f"rpc error: code = NotFound desc = {head}{image}: not found")
-    if "repository does not exist" in lowered:
-        return ImageNotFoundError(head + _tidy(text))
-    if any(sign in lowered for sign in _UNREACHABLE):
-        return RegistryUnavailableError(head + "failed to do request: " + _tidy(text))
-    return ImagePullError(head + _tidy(text))
-
-
-def _tidy(text: str) -> str:
-    """Return the engine's text without the words that only repeat where it comes from."""
-    text = text.removeprefix("Error response from daemon: ").strip()
-    return re.sub(r'^Get "?(https?://[^\s"]+)"?:', r'Head "\1":', text)
 
 
 def start_failure(text: str) -> str:

@@ -27,13 +27,17 @@ CHUNK_BYTES = 65536
 
 @define(eq=False)
 class EngineConnection:
-    """One request's connection: the answer's status and its body as it arrives."""
+    """One request's connection: the answer's status and its body as it arrives.
+
+    `is_cut` is set when the body has ended before its end.
+    """
 
     stream: trio.abc.Stream
     status: int
     _protocol: h11.Connection
     _leftover: bytes = b""
     _is_raw: bool = False
+    is_cut: bool = False
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body until it ends; a cut connection ends it too."""
@@ -48,6 +52,7 @@ class EngineConnection:
         try:
             event = await _next_event(self._protocol, self.stream)
         except (trio.BrokenResourceError, h11.RemoteProtocolError):
+            self.is_cut = True
             return None
         return bytes(event.data) if isinstance(event, h11.Data) else None
 

@@ -10,8 +10,9 @@ from urllib.parse import urlencode
 import trio
 from attrs import define, field
 
-from runtime.api import CRIError, Image, ImageID, ImagePullError, NotFoundError, PullProgress
-from runtime.docker import convert, errors
+from runtime.api import CRIError, Image, ImageID, ImagePullError, NotFoundError, PullProgress, pull_texts
+from runtime.docker import convert, errors, pull_errors
+from runtime.docker.http import unavailable
 from runtime.docker.logs import error_text
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
     from runtime.api import AuthConfig
     from runtime.docker.bridge import Bridge
-    from runtime.docker.http import EngineConnection
 
-PULL_SILENCE_SECONDS = 300.0  # KubeletConfiguration's runtime counterpart: containerd's image_pull_progress_timeout
+PULL_SILENCE_SECONDS = 300.0  # containerd's image_pull_progress_timeout
+_IDLE = ("Retrying in", "Waiting")
 
 
 def split_reference(image: str) -> tuple[str, str]:
@@ -43,11 +44,11 @@ class PullState:
     def take(self, message: dict[str, Any]) -> PullProgress | None:
         """Note one message and return the sum; None when it says nothing of bytes."""
         layer, text = str(message.get("id", "")), str(message.get("status", ""))
-        detail = message.get("progressDetail") or {}
+        detail = message.get("progressDetail")
         _, total = self._layers.get(layer, (0, 0))
         if text == "Downloading":
-            total = max(total, int(detail.get("total") or 0))
-            self._layers[layer] = (int(detail.get("current") or 0), total)
+            total = max(total, _whole(detail, "total"))
+            self._layers[layer] = (_whole(detail, "current"), total)
         elif text in {"Download complete", "Pull complete", "Extracting", "Verifying Checksum"}:
             self._layers[layer] = (total, total)
         else:
@@ -56,29 +57,89 @@ class PullState:
         return PullProgress(done_bytes=done, total_bytes=total, text=f"{layer}: {text}")
 
 
+def _whole(detail: object, name: str) -> int:
+    """Return a number of a message's details, 0 where it has none."""
+    value = detail.get(name) if isinstance(detail, dict) else None
+    return value if isinstance(value, int) else 0
+
+
+@define(eq=False)
+class _Pull:
+    """One pull's messages, read as they come; what comes further puts the deadline of `silence` off."""
+
+    image: str
+    silence: trio.CancelScope
+    silence_seconds: float
+    progress: Callable[[PullProgress], None] | None
+    _state: PullState = field(factory=PullState, init=False)
+    _rest: bytes = field(default=b"", init=False)
+
+    def feed(self, chunk: bytes) -> None:
+        """Take a piece of the stream; ImagePullError."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            self._take(line)
+
+    def end(self) -> None:
+        """Take what has no end of line; ImagePullError."""
+        self._take(self._rest)
+
+    def _take(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            message = None
+        if not isinstance(message, dict):
+            raise ImagePullError(pull_texts.uncopied(self.image, "the engine's message can't be read"))
+        if "error" in message:
+            raise pull_errors.of_copying(self.image, str(message["error"]))
+        if not str(message.get("status", "")).startswith(_IDLE):
+            self.silence.deadline = trio.current_time() + self.silence_seconds
+        total = self._state.take(message)
+        if total is not None and self.progress is not None:
+            self.progress(total)
+
+
 @define(eq=False)
 class Images:
     """The engine's image store."""
 
     bridge: Bridge
+    silence_seconds: float = PULL_SILENCE_SECONDS
     _references: dict[str, str] = field(factory=dict, init=False)
 
     async def pull(
         self, image: str, auth: AuthConfig | None, progress: Callable[[PullProgress], None] | None
     ) -> ImageID:
-        """Pull an image and return its id; ImagePullError and its kinds. Cancellation ends the pull in the engine."""
-        repository, tag = split_reference(image)
-        path = "/images/create?" + urlencode({"fromImage": repository, "tag": tag})
-        headers = {"X-Registry-Auth": _auth_header(auth)} if auth else {}
-        async with self.bridge.http.request("POST", path, headers=headers) as connection:
-            if connection.status != 200:
-                raise errors.of_pull(image, await error_text(connection))
-            await _follow(image, connection, progress)
+        """Pull an image and return its id; ImagePullError and its kinds, RuntimeUnavailableError.
+
+        A pull that comes no further for a while is given up. Cancellation ends the pull in the engine.
+        """
+        with trio.CancelScope(deadline=trio.current_time() + self.silence_seconds) as silence:
+            await self._pull(_Pull(image, silence, self.silence_seconds, progress), auth)
+        if silence.cancelled_caught:
+            raise ImagePullError(pull_texts.no_progress(image, errors.go_duration(self.silence_seconds)))
         self._references.clear()
         found = await self.status(image)
         if found is None:
             raise ImagePullError(f"the engine pulled {image!r} but does not know it")
         return found.id
+
+    async def _pull(self, pull: _Pull, auth: AuthConfig | None) -> None:
+        """Have the engine pull, and follow what it says to its end."""
+        repository, tag = split_reference(pull.image)
+        path = "/images/create?" + urlencode({"fromImage": repository, "tag": tag})
+        headers = {"X-Registry-Auth": _auth_header(auth)} if auth else {}
+        async with self.bridge.http.request("POST", path, headers=headers) as connection:
+            if connection.status != 200:
+                raise pull_errors.of_resolving(pull.image, await error_text(connection))
+            while (chunk := await connection.receive()) is not None:
+                pull.feed(chunk)
+            if connection.is_cut:
+                raise unavailable(self.bridge.endpoint, "the connection ended within a pull")
+            pull.end()
 
     async def status(self, image: str) -> Image | None:
         """Return the image of a name, digest or id; None when absent."""
@@ -112,32 +173,6 @@ class Images:
             await self.bridge.write(lambda client: client.remove_image(image))
         except NotFoundError:
             return
-
-
-async def _follow(image: str, connection: EngineConnection, progress: Callable[[PullProgress], None] | None) -> None:
-    """Read a pull's messages to its end; ImagePullError for the error that it may end with, or for a long silence."""
-    state, rest = PullState(), b""
-    while True:
-        with trio.move_on_after(PULL_SILENCE_SECONDS) as silence:
-            chunk = await connection.receive()
-        if silence.cancelled_caught:
-            raise errors.of_pull(image, f"no progress for {PULL_SILENCE_SECONDS:g} s: context canceled")
-        if chunk is None:
-            return
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            if line.strip():
-                _take(image, json.loads(line), state, progress)
-
-
-def _take(
-    image: str, message: dict[str, Any], state: PullState, progress: Callable[[PullProgress], None] | None
-) -> None:
-    if "error" in message:
-        raise errors.of_pull(image, str(message["error"]))
-    total = state.take(message)
-    if total is not None and progress is not None:
-        progress(total)
 
 
 def _auth_header(auth: AuthConfig) -> str:

@@ -8,7 +8,8 @@ import trio
 from attrs import define
 
 from runtime.api import NotFoundError
-from runtime.simulated.images import ImageKind, kind_of, split_name
+from runtime.api.references import split_name
+from runtime.simulated.images import ImageKind, kind_of
 from runtime.simulated.known import AppletProgram, UnknownProgram, grpc_program
 from runtime.simulated.process import in_turn
 from runtime.simulated.program import AnsweredProgram, ScriptedProgram, StartFailure

@@ -18,7 +18,9 @@ from runtime.api import (
     PullProgress,
     RegistryUnavailableError,
     SignatureValidationError,
+    pull_texts,
 )
+from runtime.api.references import full_name, split_name
 from runtime.simulated.faults import PullFault
 from runtime.simulated.identity import make_id
 
@@ -79,26 +81,6 @@ def kind_of(name: str, image: SimulatedImage) -> ImageKind:
     return ImageKind.GRPC_HEALTH if split_name(name)[0].endswith("/kemu/grpc") else ImageKind.UNKNOWN
 
 
-def split_name(name: str) -> tuple[str, str, str]:
-    """Return repository, tag and digest of a name, with the registry and the tag that it leaves out."""
-    rest, _, digest = name.partition("@")
-    head, slash, last = rest.rpartition("/")
-    last, _, tag = last.partition(":")
-    repository = f"{head}{slash}{last}"
-    first = repository.split("/", 1)[0]
-    if not head:
-        repository = f"docker.io/library/{last}"
-    elif "." not in first and ":" not in first and first != "localhost":
-        repository = f"docker.io/{repository}"
-    return repository, tag or ("" if digest else "latest"), digest
-
-
-def normalize(name: str) -> str:
-    """Return the full form of a name, "docker.io/library/busybox:latest" for "busybox"."""
-    repository, tag, digest = split_name(name)
-    return repository + (f":{tag}" if tag else "") + (f"@{digest}" if digest else "")
-
-
 @define(eq=False)
 class ImageStore:
     """The node's images and the registries behind them.
@@ -118,18 +100,18 @@ class ImageStore:
         """Put onto the node what is there from the start."""
         for name, row in self.table.items():
             if row.is_present and "*" not in name:
-                self._present[normalize(name)] = self._image(normalize(name), row)
+                self._present[full_name(name)] = self._image(full_name(name), row)
 
     def row(self, name: str) -> SimulatedImage:
         """Return the table's row for a name: its own, else the first pattern that fits, else the default."""
-        full = normalize(name)
+        full = full_name(name)
         if full not in self._rows:
             self._rows[full] = self._search(name, full)
         return self._rows[full]
 
     def _search(self, name: str, full: str) -> SimulatedImage:
         for key, row in self.table.items():
-            if "*" not in key and normalize(key) == full:
+            if "*" not in key and full_name(key) == full:
                 return row
         for pattern, row in self.table.items():
             if "*" in pattern and (fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(full, pattern)):
@@ -154,7 +136,7 @@ class ImageStore:
 
     def get(self, name: str) -> Image | None:
         """Return the image on the node with this name, digest or id."""
-        full = normalize(name)
+        full = full_name(name)
         if full in self._present:
             return self._present[full]
         for key in sorted(self._present):
@@ -188,7 +170,7 @@ class ImageStore:
         image = self.get(name)
         if image is None:
             return
-        full = normalize(name)
+        full = full_name(name)
         gone = [full] if full in self._present else [key for key, each in self._present.items() if each.id == image.id]
         for key in gone:
             del self._present[key]
@@ -198,7 +180,7 @@ class ImageStore:
         self, name: str, auth: AuthConfig | None, progress: Callable[[PullProgress], None] | None
     ) -> ImageID:
         """Pull by the table's row; ImagePullError and its kinds. Cancellation leaves nothing behind."""
-        full, row = normalize(name), self.row(name)
+        full, row = full_name(name), self.row(name)
         delay, fault = self.faults.pull(full)
         if delay:
             await self.turn(f"pull {full}", trio.current_time() + delay)
@@ -224,22 +206,15 @@ class ImageStore:
 
 def pull_error(fault: PullFault, name: str) -> ImagePullError:
     """Return the error of a failed pull with containerd's text."""
-    head = f'failed to pull and unpack image "{name}": failed to resolve image:'
-    registry, _, path = split_name(name)[0].partition("/")
-    tag = split_name(name)[1] or split_name(name)[2]
-    url = f"https://{registry}/v2/{path}/manifests/{tag}"
     match fault:
         case PullFault.NOT_FOUND:
-            return ImageNotFoundError(f"{head} {name}: not found")
+            return ImageNotFoundError(pull_texts.not_found(name))
         case PullFault.UNAVAILABLE:
-            return RegistryUnavailableError(
-                f'{head} failed to do request: Head "{url}": dial tcp {registry}: connect: connection refused'
-            )
+            registry = split_name(name)[0].partition("/")[0]
+            reason = f"dial tcp {registry}: connect: connection refused"
+            return RegistryUnavailableError(pull_texts.no_answer(name, reason))
         case PullFault.UNAUTHORIZED:
-            return ImagePullError(
-                f"{head} pull access denied, repository does not exist or may require authorization: "
-                "authorization failed"
-            )
+            return ImagePullError(pull_texts.denied(name, "no basic auth credentials"))
         case PullFault.SIGNATURE:
             return SignatureValidationError(f"SignatureValidationFailed: {name}: no valid signature")
 

@@ -74,7 +74,7 @@ async def test_progress_grows_to_the_total(
     await runtime.remove_image(slow_name)
     assert any(0 < progress.done_bytes < progress.total_bytes for progress in seen)
     assert seen[-1].done_bytes == seen[-1].total_bytes > 1 << 20
-    assert slow_registry.peak == 2, "the layer and its configuration"
+    assert slow_registry.peak in {1, 2}, "the layer, and its small configuration beside it or before"
 
 
 async def test_a_cancelled_pull_ends_in_the_engine(
@@ -119,7 +119,7 @@ async def test_a_registry_with_a_password(
             RegistryUnavailableError,
             (
                 'failed to pull and unpack image "{name}": failed to resolve image: failed to do request: '
-                'Head "http://127.0.0.1:1/v2/": dial tcp 127.0.0.1:1: connect: connection refused'
+                'Head "https://127.0.0.1:1/v2/none/manifests/1": dial tcp 127.0.0.1:1: connect: connection refused'
             ),
         ),
     ],

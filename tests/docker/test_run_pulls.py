@@ -1,21 +1,24 @@
-"""How many images are pulled at once, seen at a slow registry."""
+"""How many images are pulled at once, seen at a registry that holds pulls at a gate until they are let in."""
 
 from __future__ import annotations
 
-import itertools
 import secrets
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import images
 import pytest
 from command_line import FIXTURES, run, write_pod
+from faulty_registry import FaultyRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from command_line import Outcome
     from docker import APIClient
-    from registry import Registry, SlowProxy
+    from registry import Registry
 
 pytestmark = pytest.mark.docker
 
@@ -32,69 +35,90 @@ spec:
     image: {image}
     command: ["true"]
 """
-AT_ONCE = """\
-apiVersion: kubelet.config.k8s.io/v1beta1
-kind: KubeletConfiguration
-serializeImagePulls: false
-maxParallelImagePulls: 2
-"""
+CONFIGURATION = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+PARALLEL = f"{CONFIGURATION}serializeImagePulls: false\n"
+SLIDE = (FIXTURES / "slides" / "slide-05-kubelet-config.yaml").read_text()
 
 
 @pytest.fixture
-def pulled(engine: APIClient, registry: Registry, slow_registry: SlowProxy) -> Iterator[list[str]]:
-    """Give the names of images behind a slow line, about two seconds each; they are taken off the engine again."""
-    slow_names = []
+def gate(registry: Registry) -> Iterator[FaultyRegistry]:
+    """Give the open registry behind a gate."""
+    with FaultyRegistry(registry.port, is_gated=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def pulled(engine: APIClient, registry: Registry, gate: FaultyRegistry) -> Iterator[list[str]]:
+    """Give the names of images behind the gate; they are taken off the engine again."""
+    names = []
     for _ in range(PODS):
         name = f"{registry.address}/kemu/test-{secrets.token_hex(4)}:1"
-        images.make_big_image(engine, name, 1)
+        images.make_image(engine, name, extra={"etc/mark": secrets.token_bytes(100)})
         for message in engine.push(name, stream=True, decode=True):
             assert "error" not in message, message
         engine.remove_image(name)
-        slow_names.append(name.replace(registry.address, slow_registry.address))
-    slow_registry.history.clear()
-    yield slow_names
-    for name in slow_names:
+        names.append(name.replace(registry.address, gate.address))
+    yield names
+    for name in names:
         if engine.images(name=name):
             engine.remove_image(name, force=True)
 
 
-def seconds_by_number(proxy: SlowProxy) -> dict[int, float]:
-    """Return for how long so many images were on their way, from the first until the last one began."""
-    history, begun, last = proxy.history, set[str](), 0.0
-    for at, repositories in history:
-        last = at if repositories - begun else last
-        begun |= repositories
-    assert len(begun) == PODS
-    spent: dict[int, float] = {}
-    for (at, repositories), (until, _) in itertools.pairwise(history):
-        spent[len(repositories)] = spent.get(len(repositories), 0.0) + max(0.0, min(until, last) - at)
-    return {number: seconds for number, seconds in spent.items() if seconds > 0}
+def wait_until_all_queue(trace: Path) -> None:
+    """Wait until every pod has asked for its pull: sandboxes take their time."""
+    for _ in range(1000):
+        if trace.exists() and trace.read_text().count('"Pulling"') >= PODS:
+            return
+        threading.Event().wait(0.05)
+    raise AssertionError("not every pod asked for its pull")
+
+
+def events(outcome: Outcome, reason: str) -> list[str]:
+    """Return which pods had an event, in order."""
+    return [str(record["pod"]) for record in outcome.records if record.get("reason") == reason]
 
 
 @pytest.mark.parametrize(
-    ("configuration", "at_once", "warning"),
+    ("configuration", "rounds"),
     [
-        (None, 1, ""),
-        (AT_ONCE, 2, ""),
-        ((FIXTURES / "slides" / "slide-05-kubelet-config.yaml").read_text(), 2, "warning: apiVersion: "),
+        (None, [1, 1, 1, 1, 1]),
+        (f"{PARALLEL}maxParallelImagePulls: 2\n", [2, 2, 1]),
+        (f"{CONFIGURATION}maxParallelImagePulls: 3\n", [3, 2]),
+        (PARALLEL, [5]),
+        (SLIDE, [2, 2, 1]),
     ],
-    ids=["one by one unless told otherwise", "two at once", "the two lines of the slide alone"],
+    ids=["one by one unless told otherwise", "two", "three", "no limit", "the slide's two lines"],
 )
-def test_pulls_are_bounded_and_the_bound_is_used(
-    tmp_path: Path,
-    pulled: list[str],
-    slow_registry: SlowProxy,
-    configuration: str | None,
-    at_once: int,
-    warning: str,
+def test_n_pulls_take_n_over_the_bound_rounds_in_the_order_of_arrival(
+    tmp_path: Path, pulled: list[str], gate: FaultyRegistry, configuration: str | None, rounds: list[int]
 ) -> None:
     text = "".join(POD.format(number=number, image=image) for number, image in enumerate(pulled))
     words: tuple[str, ...] = ()
     if configuration is not None:
         (tmp_path / "kubelet.yaml").write_text(configuration)
         words = ("--config", str(tmp_path / "kubelet.yaml"))
-    outcome = run(tmp_path, write_pod(tmp_path, "pods", text), *words)
+    with ThreadPoolExecutor() as threads:
+        running = threads.submit(run, tmp_path, write_pod(tmp_path, "pods", text), *words)
+        wait_until_all_queue(tmp_path / "trace.jsonl")
+        seen = [gate.let_in(count) for count in rounds]
+        outcome = running.result()
     assert outcome.status == 0, outcome.err
-    assert warning in outcome.err
-    spent = seconds_by_number(slow_registry)
-    assert max(spent) == at_once, "the bound is reached and never passed"
+    assert [len(names) for names in seen] == rounds, "the bound is reached while work waits, and never passed"
+    pods = {image.partition("/")[2].removesuffix(":1"): f"pulled-{number}" for number, image in enumerate(pulled)}
+    arrived = [sorted(pods[name] for name in names) for names in seen]
+    queued = events(outcome, "Pulling")
+    ends = [sum(rounds[: index + 1]) for index in range(len(rounds))]
+    assert arrived == [sorted(queued[end - size : end]) for size, end in zip(rounds, ends, strict=True)]
+    told = [str(record.get("reason")) for record in outcome.records if record.get("reason") in {"Pulling", "Pulled"}]
+    assert told == ["Pulling"] * PODS + ["Pulled"] * PODS, "Pulling is told before the queue"
+
+
+def test_two_pods_that_want_one_image_both_pull_it(tmp_path: Path, pulled: list[str], gate: FaultyRegistry) -> None:
+    text = "".join(POD.format(number=number, image=pulled[0]) for number in range(2))
+    with ThreadPoolExecutor() as threads:
+        running = threads.submit(run, tmp_path, write_pod(tmp_path, "pods", text))
+        gate.let_in(1)
+        outcome = running.result()
+    assert outcome.status == 0, outcome.err
+    told = [str(r["message"]) for r in outcome.records if r.get("reason") == "Pulled"]
+    assert [message.startswith("Successfully pulled image") for message in told] == [True, True]

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from kubelet_emu.advice.plan import PodPlan
     from kubelet_emu.advice.subjects import Subject
-    from kubelet_emu.api.v1 import ConfigMap, Secret
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests import Problem
+    from kubelet_emu.manifests.workloads import Stored
     from kubelet_emu.rehearsal.confirming import Claim
     from kubelet_emu.rehearsal.grace import Solution
     from kubelet_emu.simulation.values import Simulation
@@ -51,7 +51,7 @@ class _Read:
     """What was read: the pods, what they may refer to, and what simulate.yaml says of their programs."""
 
     subjects: tuple[Subject, ...]
-    stored: tuple[ConfigMap | Secret, ...] = field(repr=False)
+    stored: tuple[Stored, ...] = field(repr=False)
     told: Simulation = field(repr=False)
 
 

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from kubelet_emu.advice.plan import PodPlan
     from kubelet_emu.advice.subjects import Subject
-    from kubelet_emu.api.v1 import ConfigMap, Secret
     from kubelet_emu.embedding.node import Node
     from kubelet_emu.embedding.objects import Pod
     from kubelet_emu.lifecycle.history import PodHistory
+    from kubelet_emu.manifests.workloads import Stored
     from kubelet_emu.simulation.values import Simulation
 
 _SPUN_CODE = 152
@@ -78,9 +78,7 @@ class Rehearsal:
     last_warning: str = ""
 
 
-def confirm(
-    plan: PodPlan, stored: Sequence[ConfigMap | Secret] = (), told: Simulation | None = None
-) -> tuple[Claim, ...]:
+def confirm(plan: PodPlan, stored: Sequence[Stored] = (), told: Simulation | None = None) -> tuple[Claim, ...]:
     """Play a planned pod in virtual time and judge the plan's claims about its start and its end.
 
     `stored` are the ConfigMaps and Secrets of the manifests, `told` is what a simulate.yaml says of the programs; for
@@ -100,7 +98,7 @@ def _expected_to_end(plan: PodPlan) -> Iterator[str]:
         yield from (part.name for part in plan.ending.mains)
 
 
-async def _watch(subject: Subject, simulation: Simulation, stored: Sequence[ConfigMap | Secret]) -> Rehearsal:
+async def _watch(subject: Subject, simulation: Simulation, stored: Sequence[Stored]) -> Rehearsal:
     async with open_node(NodeOptions(simulation=simulation)) as node:
         pod = await stage(node, subject, stored)
         await trio.sleep(WATCHED_SECONDS)
@@ -108,7 +106,7 @@ async def _watch(subject: Subject, simulation: Simulation, stored: Sequence[Conf
     return _rehearsal(next(each for each in history.pods if each.name == pod.name), phase)
 
 
-async def stage(node: Node, subject: Subject, stored: Sequence[ConfigMap | Secret], *, grace: int | None = None) -> Pod:
+async def stage(node: Node, subject: Subject, stored: Sequence[Stored], *, grace: int | None = None) -> Pod:
     """Create what a pod needs and the pod itself, or the Job that makes it, and return its pod."""
     for each in stored:
         node.cluster.create(evolve(each, metadata=evolve(each.metadata, namespace="default")))

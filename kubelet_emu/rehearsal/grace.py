@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kubelet_emu.advice.subjects import Subject
-    from kubelet_emu.api.v1 import ConfigMap, Secret
+    from kubelet_emu.manifests.workloads import Stored
 
 MOST_SECONDS = 600
 """The longest grace that is tried: who needs more than ten minutes doesn't react to the signal."""
@@ -46,9 +46,7 @@ class Solution:
     unreached: str = ""
 
 
-def solve_grace(
-    subject: Subject, stored: Sequence[ConfigMap | Secret] = (), told: Simulation | None = None
-) -> Solution:
+def solve_grace(subject: Subject, stored: Sequence[Stored] = (), told: Simulation | None = None) -> Solution:
     """Return the smallest grace period of a pod that is deleted a second after it is ready.
 
     Its sleep hooks must fit into it, as an API server demands. Must not be called inside a Trio program.
@@ -100,9 +98,7 @@ def _is_unknown(name: str, subject: Subject, told: Simulation | None) -> bool:
     return part.role is not Role.INIT and part.program.script is None and not part.program.deafness and not is_told
 
 
-async def _killed(
-    subject: Subject, simulation: Simulation, stored: Sequence[ConfigMap | Secret], grace: int
-) -> tuple[str, ...]:
+async def _killed(subject: Subject, simulation: Simulation, stored: Sequence[Stored], grace: int) -> tuple[str, ...]:
     """Return who needed SIGKILL when the pod was deleted, or when it ended by itself before; WaitError."""
     async with open_node(NodeOptions(simulation=simulation)) as node:
         pod = await stage(node, subject, stored, grace=grace)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from kubelet_emu.api.object_meta import ObjectMeta as ObjectMeta  # noqa: PLC0414 - one of the types of this module
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
@@ -43,27 +45,6 @@ class ManagedFieldsEntry:
     operation: str | None = None
     subresource: str | None = None
     time: datetime | None = None
-
-
-@frozen(kw_only=True)
-class ObjectMeta:
-    """`ObjectMeta` of meta.v1."""
-
-    name: str | None = None
-    annotations: Mapping[str, str] = field(factory=dict)
-    creation_timestamp: datetime | None = None
-    deletion_grace_period_seconds: int | None = None
-    deletion_timestamp: datetime | None = None
-    finalizers: tuple[str, ...] = ()
-    generate_name: str | None = None
-    generation: int | None = None
-    labels: Mapping[str, str] = field(factory=dict)
-    managed_fields: tuple[ManagedFieldsEntry, ...] = ()
-    namespace: str | None = None
-    owner_references: tuple[OwnerReference, ...] = ()
-    resource_version: str | None = None
-    self_link: str | None = None
-    uid: str | None = None
 
 
 @frozen(kw_only=True)

@@ -1,4 +1,4 @@
-"""Pod, its containers, ConfigMap and Secret (core/v1).
+"""Pods and what every pod has (core/v1); what only some have is loaded with the first that has it.
 
 Field names are the API's in snake case; `kubelet_emu.api.kinds` has the way back.
 An absent field is None, an empty tuple or an empty mapping.
@@ -6,19 +6,41 @@ An absent field is None, an empty tuple or an empty mapping.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import field, frozen
 
-from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1_status import PodStatus
+from kubelet_emu.api.kinds import MODULE_OF_TYPE, api_type
+from kubelet_emu.api.object_meta import ObjectMeta
+from kubelet_emu.api.v1_pod_status import PodStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kubelet_emu.api.quantity import Quantity
-    from kubelet_emu.api.v1_environment import EnvFromSource, EnvVar
+    from kubelet_emu.api.v1_containers import (
+        ContainerPort,
+        ContainerResizePolicy,
+        ContainerRestartRule,
+        ContainerRestartRuleOnExitCodes,
+        ResourceClaim,
+        ResourceRequirements,
+        VolumeDevice,
+        VolumeMount,
+    )
+    from kubelet_emu.api.v1_data import ConfigMap, Secret
+    from kubelet_emu.api.v1_environment import EnvFromSource, EnvVarSource
+    from kubelet_emu.api.v1_ephemeral import EphemeralContainer
     from kubelet_emu.api.v1_handlers import Lifecycle, Probe
+    from kubelet_emu.api.v1_pods import (
+        HostAlias,
+        LocalObjectReference,
+        ObjectReference,
+        PodDNSConfig,
+        PodDNSConfigOption,
+        PodOS,
+        PodReadinessGate,
+    )
     from kubelet_emu.api.v1_scheduling import (
         Affinity,
         PodResourceClaim,
@@ -27,20 +49,47 @@ if TYPE_CHECKING:
         Toleration,
         TopologySpreadConstraint,
     )
-    from kubelet_emu.api.v1_security import PodSecurityContext, SecurityContext
+    from kubelet_emu.api.v1_security import (
+        AppArmorProfile,
+        SeccompProfile,
+        SecurityContext,
+        SELinuxOptions,
+        Sysctl,
+        WindowsSecurityContextOptions,
+    )
+    from kubelet_emu.api.v1_status import ContainerExtendedResourceRequest
     from kubelet_emu.api.v1_volumes import Volume
 
+    AnyContainer: TypeAlias = "Container | EphemeralContainer"
 
-@frozen(kw_only=True)
-class ConfigMap:
-    """`ConfigMap` of core.v1."""
-
-    api_version: str = "v1"
-    kind: str = "ConfigMap"
-    metadata: ObjectMeta = field(factory=ObjectMeta)
-    binary_data: Mapping[str, bytes] = field(factory=dict)
-    data: Mapping[str, str] = field(factory=dict)
-    immutable: bool | None = None
+__all__ = [
+    "AnyContainer",
+    "ConfigMap",
+    "Container",
+    "ContainerExtendedResourceRequest",
+    "ContainerPort",
+    "ContainerResizePolicy",
+    "ContainerRestartRule",
+    "ContainerRestartRuleOnExitCodes",
+    "EnvVar",
+    "EphemeralContainer",
+    "HostAlias",
+    "LocalObjectReference",
+    "ObjectReference",
+    "Pod",
+    "PodDNSConfig",
+    "PodDNSConfigOption",
+    "PodOS",
+    "PodReadinessGate",
+    "PodSecurityContext",
+    "PodSpec",
+    "PodTemplateSpec",
+    "ResourceClaim",
+    "ResourceRequirements",
+    "Secret",
+    "VolumeDevice",
+    "VolumeMount",
+]
 
 
 @frozen(kw_only=True)
@@ -75,107 +124,31 @@ class Container:
 
 
 @frozen(kw_only=True)
-class ContainerExtendedResourceRequest:
-    """`ContainerExtendedResourceRequest` of core.v1."""
-
-    container_name: str = ""
-    request_name: str = ""
-    resource_name: str = ""
-
-
-@frozen(kw_only=True)
-class ContainerPort:
-    """`ContainerPort` of core.v1."""
-
-    name: str | None = None
-    container_port: int = 0
-    host_ip: str | None = None
-    host_port: int | None = None
-    protocol: str | None = None
-
-
-@frozen(kw_only=True)
-class ContainerResizePolicy:
-    """`ContainerResizePolicy` of core.v1."""
-
-    resource_name: str = ""
-    restart_policy: str = ""
-
-
-@frozen(kw_only=True)
-class ContainerRestartRule:
-    """`ContainerRestartRule` of core.v1."""
-
-    action: str = ""
-    exit_codes: ContainerRestartRuleOnExitCodes | None = None
-
-
-@frozen(kw_only=True)
-class ContainerRestartRuleOnExitCodes:
-    """`ContainerRestartRuleOnExitCodes` of core.v1."""
-
-    operator: str = ""
-    values: tuple[int, ...] = ()
-
-
-@frozen(kw_only=True)
-class EphemeralContainer:
-    """`EphemeralContainer` of core.v1."""
+class EnvVar:
+    """`EnvVar` of core.v1."""
 
     name: str = ""
-    args: tuple[str, ...] = ()
-    command: tuple[str, ...] = ()
-    env: tuple[EnvVar, ...] = ()
-    env_from: tuple[EnvFromSource, ...] = ()
-    image: str | None = None
-    image_pull_policy: str | None = None
-    lifecycle: Lifecycle | None = None
-    liveness_probe: Probe | None = None
-    ports: tuple[ContainerPort, ...] = ()
-    readiness_probe: Probe | None = None
-    resize_policy: tuple[ContainerResizePolicy, ...] = ()
-    resources: ResourceRequirements | None = None
-    restart_policy: str | None = None
-    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
-    security_context: SecurityContext | None = None
-    startup_probe: Probe | None = None
-    stdin: bool | None = None
-    stdin_once: bool | None = None
-    target_container_name: str | None = None
-    termination_message_path: str | None = None
-    termination_message_policy: str | None = None
-    tty: bool | None = None
-    volume_devices: tuple[VolumeDevice, ...] = ()
-    volume_mounts: tuple[VolumeMount, ...] = ()
-    working_dir: str | None = None
+    value: str | None = None
+    value_from: EnvVarSource | None = None
 
 
 @frozen(kw_only=True)
-class HostAlias:
-    """`HostAlias` of core.v1."""
+class PodSecurityContext:
+    """`PodSecurityContext` of core.v1."""
 
-    hostnames: tuple[str, ...] = ()
-    ip: str = ""
-
-
-@frozen(kw_only=True)
-class LocalObjectReference:
-    """`LocalObjectReference` of core.v1."""
-
-    name: str | None = None
-
-
-@frozen(kw_only=True)
-class ObjectReference:
-    """`ObjectReference` of core.v1."""
-
-    api_version: str | None = None
-    kind: str | None = None
-    name: str | None = None
-    field_path: str | None = None
-    namespace: str | None = None
-    resource_version: str | None = None
-    uid: str | None = None
+    app_armor_profile: AppArmorProfile | None = None
+    fs_group: int | None = None
+    fs_group_change_policy: str | None = None
+    run_as_group: int | None = None
+    run_as_non_root: bool | None = None
+    run_as_user: int | None = None
+    se_linux_change_policy: str | None = None
+    se_linux_options: SELinuxOptions | None = None
+    seccomp_profile: SeccompProfile | None = None
+    supplemental_groups: tuple[int, ...] = ()
+    supplemental_groups_policy: str | None = None
+    sysctls: tuple[Sysctl, ...] = ()
+    windows_options: WindowsSecurityContextOptions | None = None
 
 
 @frozen(kw_only=True)
@@ -238,37 +211,6 @@ class Pod:
 
 
 @frozen(kw_only=True)
-class PodDNSConfig:
-    """`PodDNSConfig` of core.v1."""
-
-    nameservers: tuple[str, ...] = ()
-    options: tuple[PodDNSConfigOption, ...] = ()
-    searches: tuple[str, ...] = ()
-
-
-@frozen(kw_only=True)
-class PodDNSConfigOption:
-    """`PodDNSConfigOption` of core.v1."""
-
-    name: str | None = None
-    value: str | None = None
-
-
-@frozen(kw_only=True)
-class PodOS:
-    """`PodOS` of core.v1."""
-
-    name: str = ""
-
-
-@frozen(kw_only=True)
-class PodReadinessGate:
-    """`PodReadinessGate` of core.v1."""
-
-    condition_type: str = ""
-
-
-@frozen(kw_only=True)
 class PodTemplateSpec:
     """`PodTemplateSpec` of core.v1."""
 
@@ -276,55 +218,10 @@ class PodTemplateSpec:
     spec: PodSpec = field(factory=PodSpec)
 
 
-@frozen(kw_only=True)
-class ResourceClaim:
-    """`ResourceClaim` of core.v1."""
+if not TYPE_CHECKING:
 
-    name: str = ""
-    request: str | None = None
-
-
-@frozen(kw_only=True)
-class ResourceRequirements:
-    """`ResourceRequirements` of core.v1."""
-
-    claims: tuple[ResourceClaim, ...] = ()
-    limits: Mapping[str, Quantity] = field(factory=dict)
-    requests: Mapping[str, Quantity] = field(factory=dict)
-
-
-@frozen(kw_only=True)
-class Secret:
-    """`Secret` of core.v1."""
-
-    api_version: str = "v1"
-    kind: str = "Secret"
-    metadata: ObjectMeta = field(factory=ObjectMeta)
-    data: Mapping[str, bytes] = field(factory=dict)
-    immutable: bool | None = None
-    string_data: Mapping[str, str] = field(factory=dict)
-    type: str | None = None
-
-
-@frozen(kw_only=True)
-class VolumeDevice:
-    """`VolumeDevice` of core.v1."""
-
-    name: str = ""
-    device_path: str = ""
-
-
-@frozen(kw_only=True)
-class VolumeMount:
-    """`VolumeMount` of core.v1."""
-
-    name: str = ""
-    mount_path: str = ""
-    mount_propagation: str | None = None
-    read_only: bool | None = None
-    recursive_read_only: str | None = None
-    sub_path: str | None = None
-    sub_path_expr: str | None = None
-
-
-AnyContainer = Container | EphemeralContainer
+    def __getattr__(name: str) -> type:
+        """Load a type that only some pods have, with its module, when somebody imports it from here (PEP 562)."""
+        if name not in __all__ or name not in MODULE_OF_TYPE:
+            raise AttributeError(name)
+        return api_type(name)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from kubelet_emu.api.v1 import EnvVar as EnvVar  # noqa: PLC0414 - one of the types of this module
+
 if TYPE_CHECKING:
     from kubelet_emu.api.quantity import Quantity
 
@@ -38,15 +40,6 @@ class EnvFromSource:
     config_map_ref: ConfigMapEnvSource | None = None
     prefix: str | None = None
     secret_ref: SecretEnvSource | None = None
-
-
-@frozen(kw_only=True)
-class EnvVar:
-    """`EnvVar` of core.v1."""
-
-    name: str = ""
-    value: str | None = None
-    value_from: EnvVarSource | None = None
 
 
 @frozen(kw_only=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from kubelet_emu.api.v1 import PodSecurityContext as PodSecurityContext  # noqa: PLC0414 - one of the types of this module
+
 
 @frozen(kw_only=True)
 class AppArmorProfile:
@@ -23,25 +25,6 @@ class Capabilities:
 
     add: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
-
-
-@frozen(kw_only=True)
-class PodSecurityContext:
-    """`PodSecurityContext` of core.v1."""
-
-    app_armor_profile: AppArmorProfile | None = None
-    fs_group: int | None = None
-    fs_group_change_policy: str | None = None
-    run_as_group: int | None = None
-    run_as_non_root: bool | None = None
-    run_as_user: int | None = None
-    se_linux_change_policy: str | None = None
-    se_linux_options: SELinuxOptions | None = None
-    seccomp_profile: SeccompProfile | None = None
-    supplemental_groups: tuple[int, ...] = ()
-    supplemental_groups_policy: str | None = None
-    sysctls: tuple[Sysctl, ...] = ()
-    windows_options: WindowsSecurityContextOptions | None = None
 
 
 @frozen(kw_only=True)

@@ -10,13 +10,24 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from kubelet_emu.api.v1_pod_status import PodStatus as PodStatus  # noqa: PLC0414 - one of the types of this module
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
     from kubelet_emu.api.quantity import Quantity
-    from kubelet_emu.api.v1 import ContainerExtendedResourceRequest, ResourceRequirements
     from kubelet_emu.api.v1_claims import PersistentVolumeClaimCondition
+    from kubelet_emu.api.v1_containers import ResourceRequirements
+
+
+@frozen(kw_only=True)
+class ContainerExtendedResourceRequest:
+    """`ContainerExtendedResourceRequest` of core.v1."""
+
+    container_name: str = ""
+    request_name: str = ""
+    resource_name: str = ""
 
 
 @frozen(kw_only=True)
@@ -172,33 +183,6 @@ class PodResourceClaimStatus:
 
     name: str = ""
     resource_claim_name: str | None = None
-
-
-@frozen(kw_only=True)
-class PodStatus:
-    """`PodStatus` of core.v1."""
-
-    allocated_resources: Mapping[str, Quantity] = field(factory=dict)
-    conditions: tuple[PodCondition, ...] = ()
-    container_statuses: tuple[ContainerStatus, ...] = ()
-    ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
-    extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
-    host_ip: str | None = None
-    host_ips: tuple[HostIP, ...] = ()
-    init_container_statuses: tuple[ContainerStatus, ...] = ()
-    message: str | None = None
-    node_allocatable_resource_claim_statuses: tuple[NodeAllocatableResourceClaimStatus, ...] = ()
-    nominated_node_name: str | None = None
-    observed_generation: int | None = None
-    phase: str | None = None
-    pod_ip: str | None = None
-    pod_ips: tuple[PodIP, ...] = ()
-    qos_class: str | None = None
-    reason: str | None = None
-    resize: str | None = None
-    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
-    resources: ResourceRequirements | None = None
-    start_time: datetime | None = None
 
 
 @frozen(kw_only=True)

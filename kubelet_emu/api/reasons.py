@@ -134,6 +134,16 @@ def failed_startup_probe(container: str, *, is_init: bool = False) -> str:
     return f"{_kind(is_init=is_init)} {container} failed startup probe"
 
 
+RESIZE_IS_STARTED = "started"
+RESIZE_IS_COMPLETED = "completed"
+RESIZE_HAS_FAILED = "error"
+
+
+def pod_resize(what: str, sizes: str) -> str:
+    """Return the message of a resize's event; `what` is one of the words above, or why the resize has to wait."""
+    return f"Pod resize {what}: {sizes}"
+
+
 def resize_requires_restart(container: str) -> str:
     """Return the text of a kill because a resize can't be done in place."""
     return f"Container {container} resize requires restart"

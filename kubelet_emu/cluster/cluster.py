@@ -20,6 +20,7 @@ from kubelet_emu.journal.logs import LogFollower
 from kubelet_emu.kubelet.api_journal import APIJournal
 from kubelet_emu.kubelet.kubelet import Kubelet
 from kubelet_emu.kubelet.recorder import Recorder
+from kubelet_emu.kubelet.resizer import Allocations
 from kubelet_emu.kubelet.run_journal import RunJournal
 from kubelet_emu.kubelet.scheduler import Scheduler
 from kubelet_emu.kubelet.static_pods import StaticPodFolder
@@ -63,6 +64,7 @@ class Cluster:
     _runs: RunJournal = field(init=False)
     logs: LogFollower = field(init=False)
     static_folder: StaticPodFolder = field(factory=StaticPodFolder, init=False)
+    allocations: Allocations = field(factory=Allocations, init=False)
     _nursery: trio.Nursery | None = field(default=None, init=False)
     _workloads: WorkloadController | None = field(default=None, init=False)
     _kubelet: Kubelet | None = field(default=None, init=False)
@@ -157,6 +159,7 @@ class Cluster:
             log=self.log,
             is_restarted=self._starts > 0,
             static_folder=self.static_folder,
+            allocations=self.allocations,
             runs=self._runs,
         )
         self._starts += 1

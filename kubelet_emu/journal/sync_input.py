@@ -11,13 +11,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kubelet_emu.api import reasons
+from kubelet_emu.api.v1 import ResourceRequirements
 from kubelet_emu.journal.values import encode
 from kubelet_emu.rules.observed import ProbeKind, ProbeResult, ProbeResults, StartFailure
 
 if TYPE_CHECKING:
+    from kubelet_emu.api.quantity import Quantity
     from kubelet_emu.api.v1_status import PodStatus
     from kubelet_emu.rules.observed import ObservedPod, SyncInput
 
@@ -30,6 +32,7 @@ class SyncFacts:
 
     `behind` is how many `observed` records of the pod stand between the one that it decided from and its own record.
     `probes` (by container, then probe) and `start_failures` are None where they are as at the sync before.
+    `actuated` has the containers that don't have the size that they should have.
     """
 
     now: datetime
@@ -40,6 +43,7 @@ class SyncFacts:
     is_static: bool = False
     probes: Results | None = None
     start_failures: Mapping[str, StartFailure] | None = None
+    actuated: Mapping[str, ResourceRequirements] = field(factory=dict)
 
 
 def describe_input(sync: SyncInput, before: SyncInput | None, behind: int) -> dict[str, object]:
@@ -59,7 +63,19 @@ def describe_input(sync: SyncInput, before: SyncInput | None, behind: int) -> di
         facts["probes"] = probes
     if sync.start_failures != (before.start_failures if before is not None else {}):
         facts["startFailures"] = encode(sync.start_failures)
+    if resized := _other_sizes(sync):
+        facts["actuated"] = resized
     return facts
+
+
+def _other_sizes(sync: SyncInput) -> dict[str, object]:
+    """Return what was last applied to the containers that should have another size."""
+    wanted = {each.name: each.resources for each in (*sync.pod.spec.init_containers, *sync.pod.spec.containers)}
+    return {
+        name: {"limits": dict(size.limits), "requests": dict(size.requests)}
+        for name, size in sync.actuated.items()
+        if name in wanted and (wanted[name] or ResourceRequirements()) != size
+    }
 
 
 def says_restarting_all(status: PodStatus) -> bool:
@@ -81,6 +97,7 @@ def read_input(data: Mapping[str, object]) -> SyncFacts:
             is_static=bool(data.get("static")),
             probes=cast("Results | None", data.get("probes")),
             start_failures=_failures(data.get("startFailures")),
+            actuated=_sizes(data.get("actuated", {})),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"no input of a sync: {error!r}") from error
@@ -119,6 +136,14 @@ def _results_by_name(sync: SyncInput) -> dict[str, dict[str, str]]:
         if by_kind:
             found[status.metadata.name] = by_kind
     return found
+
+
+def _sizes(data: object) -> Mapping[str, ResourceRequirements]:
+    found = cast("Mapping[str, Mapping[str, Mapping[str, Quantity]]]", data)
+    return {
+        name: ResourceRequirements(limits=dict(size["limits"]), requests=dict(size["requests"]))
+        for name, size in found.items()
+    }
 
 
 def _failures(data: object) -> Mapping[str, StartFailure] | None:

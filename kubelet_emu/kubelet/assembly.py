@@ -22,6 +22,7 @@ from kubelet_emu.kubelet.pleg import PLEG
 from kubelet_emu.kubelet.prober import ProbeManager, ProbeResultsStore
 from kubelet_emu.kubelet.recorder import Recorder
 from kubelet_emu.kubelet.remover import Remover
+from kubelet_emu.kubelet.resizer import Resizer
 from kubelet_emu.kubelet.runtime_state import RuntimeState
 from kubelet_emu.kubelet.services import NodeServices
 from kubelet_emu.kubelet.status_manager import StatusManager
@@ -98,6 +99,13 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
         await kubelet.logs.drained(container_id)
         await pleg.look_before_removal(container_id)
 
+    resizer = Resizer(
+        runtime=runtime,
+        recorder=recorder,
+        statuses=statuses,
+        allocations=kubelet.allocations,
+        container_resources=configs.container_resources,
+    )
     containers = ContainerManager(
         runtime=runtime,
         timebase=kubelet.timebase,
@@ -107,6 +115,7 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
         images=_images(kubelet, recorder),
         configs=configs,
         run_hook=hooks,
+        resizer=resizer,
         backoff=crash_loop_backoff(settings.features, settings.configuration.max_container_restart_period_seconds),
         on_sandbox_ready=statuses.set_ready_to_start_containers,
         on_started=kubelet.follow_log,
@@ -124,6 +133,7 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
         statuses=statuses,
         killer=killer,
         containers=containers,
+        resizer=resizer,
         remover=Remover(runtime=runtime, volumes=volumes, before_remove=before_remove, log=kubelet.log),
         volumes=volumes,
         host_ips=lambda: kubelet.node.host_ips,

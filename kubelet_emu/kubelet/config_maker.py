@@ -12,7 +12,7 @@ from attrs import define, evolve
 
 from kubelet_emu.api import labels, reasons, reasons_creation
 from kubelet_emu.api.v1 import ConfigMap, EphemeralContainer, Secret
-from kubelet_emu.kubelet.container_config import ContainerInput, generate_container_config
+from kubelet_emu.kubelet.container_config import ContainerInput, generate_container_config, qos_class
 from kubelet_emu.kubelet.sandbox_config import generate_pod_sandbox_config
 from kubelet_emu.rules.dns import pod_dns
 from kubelet_emu.rules.downward_api import FieldError, RuntimeFacts
@@ -24,6 +24,7 @@ from kubelet_emu.rules.environment import (
 )
 from kubelet_emu.rules.hosts import needs_hosts_file
 from kubelet_emu.rules.observed import StartFailure
+from kubelet_emu.rules.resources import container_resources
 from kubelet_emu.rules.termination_message import log_tail, termination_message, wants_log
 from kubelet_emu.volumes.mounted import MountConfigError, make_mounts
 from runtime.api import CRIError
@@ -41,7 +42,16 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.recorder import Recorder
     from kubelet_emu.volumes.kubelet_files import KubeletFiles
     from kubelet_emu.volumes.manager import VolumeManager
-    from runtime.api import ContainerConfig, ContainerID, ContainerStatus, DNSConfig, Mount, PodSandboxConfig, Runtime
+    from runtime.api import (
+        ContainerConfig,
+        ContainerID,
+        ContainerStatus,
+        DNSConfig,
+        LinuxContainerResources,
+        Mount,
+        PodSandboxConfig,
+        Runtime,
+    )
 
 MAX_ENV_FILE_BYTES = 1 << 20
 LOG_TAIL_LINES = 80
@@ -112,6 +122,10 @@ class NodeConfigMaker:
                 localhost_profile=self.node.seccomp_profile,
             )
         )
+
+    def container_resources(self, pod: Pod, container: AnyContainer) -> LinuxContainerResources:
+        """Return what a container's cgroup gets."""
+        return container_resources(pod, container, self.node.resources(), qos_class(pod, self.features))
 
     async def read_termination_message(self, status: ContainerStatus) -> str:
         """Return the message of a container that ended: the runtime's text, then its file or the end of its log."""

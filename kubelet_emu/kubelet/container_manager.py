@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from attrs import define, field, frozen
 
 from kubelet_emu.api import labels, reasons
+from kubelet_emu.api.v1 import ResourceRequirements
 from kubelet_emu.kubelet.killer import Kill
 from kubelet_emu.kubelet.sandbox_config import ConfigError
 from kubelet_emu.rules.backoff import Backoff, backoff_key
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from kubelet_emu.journal.records import Record
     from kubelet_emu.kubelet.killer import HookRunner, Killer
     from kubelet_emu.kubelet.recorder import Recorder
+    from kubelet_emu.kubelet.resizer import Resizer
     from kubelet_emu.kubelet.timebase import Timebase
     from kubelet_emu.rules.actions import PodActions
     from kubelet_emu.rules.observed import ObservedPod
@@ -100,6 +102,7 @@ class ContainerManager:
     images: ImagePuller
     configs: ConfigMaker
     run_hook: HookRunner
+    resizer: Resizer
     backoff: Backoff
     on_sandbox_ready: Callable[[Pod], None]
     on_started: Callable[[Pod, str, int, ContainerID], None]
@@ -125,6 +128,10 @@ class ContainerManager:
             started = await self._start(pod, container, sandbox, results)
             if not started and container.restart_policy != "Always":
                 return tuple(results)
+        if actions.memory_updates or actions.cpu_updates:
+            error = await self.resizer.apply(pod, actions, observed)
+            reason = "ResizePodInPlaceError" if error else ""
+            results.append(SyncResult(action="ResizePod", target=pod.metadata.name or "", reason=reason, message=error))
         for index in actions.containers_to_start:
             await self._start(pod, pod.spec.containers[index], sandbox, results)
         return tuple(results)
@@ -295,6 +302,7 @@ class ContainerManager:
         if isinstance(config, StartFailure):
             self._tell_failure(pod, container, config.message)
             return self._failed(container, config.reason, config.message)
+        self.resizer.applied(pod, container.name, container.resources or ResourceRequirements())
         try:
             container_id = await self.runtime.create_container(sandbox.id, config, sandbox.config)
         except CRIError as error:

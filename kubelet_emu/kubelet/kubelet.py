@@ -9,29 +9,30 @@ Source: kubelet v1.36 kubelet.go syncLoop, HandlePodAdditions, HandlePodCleanups
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import trio
 from attrs import Factory, define, evolve, field
 
-from kubelet_emu.api import reasons, reasons_node
 from kubelet_emu.api.v1 import Pod
 from kubelet_emu.apiserver.watches import WatchEventType
-from kubelet_emu.journal.records import ObjectRef, StopRecord
+from kubelet_emu.journal.records import ObjectRef
+from kubelet_emu.kubelet.allocation import AllocationManager
 from kubelet_emu.kubelet.assembly import assemble
 from kubelet_emu.kubelet.housekeeping import ORPHAN_GRACE_SECONDS, Housekeeping
 from kubelet_emu.kubelet.node_kills import NodeKills
 from kubelet_emu.kubelet.node_shutdown import NodeShutdown, configured_groups
 from kubelet_emu.kubelet.pod_admission import PodAdmission
 from kubelet_emu.kubelet.pod_worker import PodWorker, Termination, WorkerState
+from kubelet_emu.kubelet.resizer import Allocations
 from kubelet_emu.kubelet.run_journal import RunJournal
+from kubelet_emu.kubelet.runtime_events import RuntimeEvents
 from kubelet_emu.kubelet.static_pods import StaticPodFolder, StaticPods
 from kubelet_emu.kubelet.storage_eviction import StorageEviction
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.phase import is_phase_terminal
-from kubelet_emu.rules.pod_updates import differ_semantically, gate_conditions, orphan_pod
+from kubelet_emu.rules.pod_updates import differ_semantically, gate_conditions, has_ended_before
 from kubelet_emu.rules.static_pods import is_mirror_pod
-from runtime.api import PodSandboxState, RuntimeEventType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,10 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.services import NodeServices
     from kubelet_emu.kubelet.settings import KubeletSettings
     from kubelet_emu.kubelet.timebase import Timebase
-    from runtime.api import ContainerID, Runtime, RuntimeEvent
+    from runtime.api import ContainerID, Runtime
+
+
+T = TypeVar("T")
 
 
 class LogFollowing(Protocol):
@@ -74,6 +78,7 @@ class Kubelet:
     log: FilteringBoundLogger
     is_restarted: bool = False
     static_folder: StaticPodFolder = field(factory=StaticPodFolder)
+    allocations: Allocations = field(factory=Allocations)
     static_pods: StaticPods = field(init=False)
     runs: RunJournal = field(default=Factory(lambda self: RunJournal(self.emit), takes_self=True))
     started_at: datetime = field(init=False)
@@ -83,6 +88,7 @@ class Kubelet:
     _housekeeping: Housekeeping | None = field(default=None, init=False)
     _shutdown: NodeShutdown | None = field(default=None, init=False)
     _admission: PodAdmission | None = field(default=None, init=False)
+    _allocation: AllocationManager | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Make what reads the folder of static pods."""
@@ -98,30 +104,27 @@ class Kubelet:
     @property
     def services(self) -> NodeServices:
         """Return what the workers share; only while `run` runs."""
-        if self._services is None:
-            raise RuntimeError("the kubelet is not running")
-        return self._services
+        return _running(self._services)
 
     @property
     def housekeeping(self) -> Housekeeping:
         """Return who cleans up; only while `run` runs."""
-        if self._housekeeping is None:
-            raise RuntimeError("the kubelet is not running")
-        return self._housekeeping
+        return _running(self._housekeeping)
 
     @property
     def shutdown(self) -> NodeShutdown:
         """Return the manager of a node's shutdown; only while `run` runs."""
-        if self._shutdown is None:
-            raise RuntimeError("the kubelet is not running")
-        return self._shutdown
+        return _running(self._shutdown)
 
     @property
     def admission(self) -> PodAdmission:
         """Return who takes or refuses pods; only while `run` runs."""
-        if self._admission is None:
-            raise RuntimeError("the kubelet is not running")
-        return self._admission
+        return _running(self._admission)
+
+    @property
+    def allocation(self) -> AllocationManager:
+        """Return who grants resizes; only while `run` runs."""
+        return _running(self._allocation)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Be a kubelet until cancelled; `started` is called once the runtime's events and the pods are watched.
@@ -144,7 +147,7 @@ class Kubelet:
                 groups=configured_groups(self.settings.configuration),
                 active_pods=self._active_pods,
                 kills=kills,
-                tell=self._tell_shutdown,
+                node_name=self.node.name,
                 ended=self._workers_ended,
                 nursery=services,
             )
@@ -154,12 +157,19 @@ class Kubelet:
                 kills=kills,
                 active_pods=self._active_pods,
             )
-            await services.start(self._follow_runtime)
+            self._allocation = AllocationManager(
+                services=self.services,
+                admission=self.admission,
+                allocations=self.allocations,
+                on_change=self._on_allocation,
+            )
+            await services.start(self._runtime_events().follow)
             services.start_soon(self.services.pleg.relist_loop)
             await self.services.pleg.newer_than("", 0)
             services.start_soon(self.housekeeping.run)
             services.start_soon(self.housekeeping.collect_garbage)
             services.start_soon(self._storage_eviction(kills).run)
+            services.start_soon(self.allocation.run)
             async with trio.open_nursery() as pods:
                 self._read_static_pods(pods)
                 services.start_soon(self._watch_static_pods, pods)
@@ -201,7 +211,8 @@ class Kubelet:
         uid = pod.metadata.uid or ""
         services = self.services
         is_deleted = pod.metadata.deletion_timestamp is not None
-        is_over = self._is_over(pod)
+        is_over = has_ended_before(pod, services.pleg.get(uid))
+        desired, pod = pod, self.allocation.granted(pod)
         is_refused = not is_phase_terminal(pod.status.phase) and await self.admission.refuses(pod)
         if is_refused and not is_deleted:
             return
@@ -217,22 +228,15 @@ class Kubelet:
         self._workers[uid] = worker
         if not is_over:
             self.admission.take(pod)
+            self.allocation.add(desired)
         if is_deleted and not is_over:
             override = ORPHAN_GRACE_SECONDS if is_refused else None
             worker.terminate(Termination(why="deleted", override_seconds=override, is_orphan=is_refused))
         pods.start_soon(self._work, worker)
 
-    def _is_over(self, pod: Pod) -> bool:
-        """Tell whether a pod that is seen first has ended before, and nothing of it is left to stop.
-
-        Source: kubelet v1.36 UpdatePod, isPodStatusCacheTerminal.
-        """
-        observed = self.services.pleg.get(pod.metadata.uid or "")
-        runs = any(observed.running()) or any(each.state is PodSandboxState.READY for each in observed.sandboxes)
-        return is_phase_terminal(pod.status.phase) and not runs
-
     def _on_terminated(self, pod: Pod) -> None:
         self.admission.release(pod)
+        self.allocation.retry()
         self._tell_end()
 
     async def _work(self, worker: PodWorker) -> None:
@@ -250,14 +254,25 @@ class Kubelet:
             await self._ended.wait()
 
     def _update(self, worker: PodWorker, pod: Pod) -> None:
+        pod = self.allocation.replace(pod) if worker.is_static else self.allocation.update(pod)
         old, worker.pod = worker.pod, pod
         if old.spec is not pod.spec and worker.state < WorkerState.TERMINATED:
-            self.admission.release(old)
             self.admission.take(pod)
         deleting = pod.metadata.deletion_timestamp is not None
         if deleting and old.metadata.deletion_grace_period_seconds != pod.metadata.deletion_grace_period_seconds:
             worker.terminate(Termination(why="deleted"))
-        elif differ_semantically(old, pod) or gate_conditions(old) != gate_conditions(pod):
+        elif (
+            differ_semantically(old, pod)
+            or old.metadata.generation != pod.metadata.generation  # a size that was not granted: the pod is as it was
+            or gate_conditions(old) != gate_conditions(pod)
+        ):
+            worker.wake()
+
+    def _on_allocation(self, pod: Pod) -> None:
+        """Give a worker its pod with another allocation, or have it tell why there is none yet."""
+        worker = self._workers.get(pod.metadata.uid or "")
+        if worker is not None:
+            worker.pod = pod
             worker.wake()
 
     def _on_removed(self, pod: Pod, worker: PodWorker | None) -> None:
@@ -309,6 +324,15 @@ class Kubelet:
     def _unfinished(self) -> tuple[Pod, ...]:
         return tuple(w.pod for w in self._workers.values() if w.is_static and w.state < WorkerState.FINISHED)
 
+    def _runtime_events(self) -> RuntimeEvents:
+        return RuntimeEvents(
+            runtime=self.runtime,
+            pleg=self.services.pleg,
+            emit=self.emit,
+            relists=self.settings.timing.relist_on_events,
+            pod=self.pod,
+        )
+
     def _node_kills(self) -> NodeKills:
         async def stopped(uid: str) -> None:
             await self._workers_ended((uid,), WorkerState.TERMINATED)
@@ -316,11 +340,6 @@ class Kubelet:
         return NodeKills(
             recorder=self.services.recorder, timebase=self.timebase, terminate=self.terminate_pod, stopped=stopped
         )
-
-    def _tell_shutdown(self, message: str) -> None:
-        """Record an event of the node itself (kubelet v1.36 nodeshutdown)."""
-        node = ObjectRef(kind="Node", namespace="", name=self.node.name, uid=self.node.name)
-        self.services.recorder.record(node, reasons.NORMAL, reasons_node.SHUTDOWN, message)
 
     def _storage_eviction(self, kills: NodeKills) -> StorageEviction:
         return StorageEviction(
@@ -361,45 +380,20 @@ class Kubelet:
         """Return numbers of their own for one purpose and pod, so that another pod doesn't change them."""
         return random.Random(f"{self.seed}/{purpose}/{pod.metadata.namespace}/{pod.metadata.name}")  # noqa: S311
 
-    # -- the runtime
-
-    async def _follow_runtime(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        async with self.runtime.events() as events:
-            task_status.started()
-            async for event in events:
-                self._on_runtime_event(event)
-
-    def _on_runtime_event(self, event: RuntimeEvent) -> None:
-        if event.type is RuntimeEventType.CONTAINER_SIGNALLED:
-            self._record_signal(event)
-            return
-        pleg = self.services.pleg
-        uids = [event.pod_uid] if event.pod_uid else [observed.uid for observed in pleg.known()]
-        if self.settings.timing.relist_on_events:
-            for uid in uids:
-                pleg.request(uid)
-
-    def _record_signal(self, event: RuntimeEvent) -> None:
-        pod = self.pod(event.pod_uid) or orphan_pod(self.services.pleg.get(event.pod_uid))
-        self.emit(
-            StopRecord(
-                at=event.at,
-                ref=ObjectRef.of(pod.metadata),
-                what="signal",
-                container=event.container_name,
-                run=event.attempt + 1,
-                signal=event.signal,
-                own=event.own,
-            )
-        )
-
     # -- tidying
 
     def _forget(self, uid: str) -> None:
         del self._workers[uid]
+        self.allocation.forget(uid)
         for part in (self.services.pleg, self.services.statuses, self.services.containers, self.services.recorder):
             part.forget(uid)
 
     async def emptied(self) -> None:
         """Wait until no pod is left: none with a worker, nothing in the runtime."""
         await self.housekeeping.emptied()
+
+
+def _running(part: T | None) -> T:
+    if part is None:
+        raise RuntimeError("the kubelet is not running")
+    return part

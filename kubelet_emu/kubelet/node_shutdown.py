@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import trio
 from attrs import define, field
 
-from kubelet_emu.api import reasons_node
+from kubelet_emu.api import reasons, reasons_node
+from kubelet_emu.journal.records import ObjectRef
 from kubelet_emu.kubelet.pod_worker import Termination
 from kubelet_emu.rules.node_shutdown import (
     NODE_SHUTDOWN_STATUS,
@@ -34,14 +35,13 @@ if TYPE_CHECKING:
 class NodeShutdown:
     """The shutdown manager of one kubelet.
 
-    `active_pods` are those that may still run, `kills` ends them, `ended` waits for workers; `tell` records an event of
-    the node.
+    `active_pods` are those that may still run, `kills` ends them, `ended` waits for workers.
     """
 
     groups: tuple[ShutdownGroup, ...]
     active_pods: Callable[[], tuple[Pod, ...]]
     kills: NodeKills
-    tell: Callable[[str], None]
+    node_name: str
     ended: Callable[[tuple[str, ...]], Awaitable[None]]
     nursery: trio.Nursery
     is_shutting_down: bool = field(default=False, init=False)
@@ -50,14 +50,19 @@ class NodeShutdown:
         """Refuse new pods and end those there are; nothing when the configuration has no grace period."""
         if self.groups and not self.is_shutting_down:
             self.is_shutting_down = True
-            self.tell(reasons_node.SHUTDOWN_DETECTED)
+            self._tell(reasons_node.SHUTDOWN_DETECTED)
             self.nursery.start_soon(self._end_pods)
 
     def cancel(self) -> None:
         """Take new pods again; what is being ended still ends (kubelet v1.36 nodeshutdown start)."""
         if self.is_shutting_down:
-            self.tell(reasons_node.SHUTDOWN_CANCELLED)
+            self._tell(reasons_node.SHUTDOWN_CANCELLED)
         self.is_shutting_down = False
+
+    def _tell(self, message: str) -> None:
+        """Record an event of the node itself, whose name is its uid there."""
+        node = ObjectRef(kind="Node", namespace="", name=self.node_name, uid=self.node_name)
+        self.kills.recorder.record(node, reasons.NORMAL, reasons_node.SHUTDOWN, message)
 
     async def _end_pods(self) -> None:
         """End one group after another, the lowest priority first (kubelet v1.36 nodeshutdown killPods)."""

@@ -37,6 +37,7 @@ class PodAdmission:
     kills: NodeKills
     active_pods: Callable[[], tuple[Pod, ...]]
     usage: NodeUsage = field(factory=NodeUsage, init=False)
+    _counted: dict[str, Pod] = field(factory=dict, init=False)
     _rejected: set[str] = field(factory=set, init=False)
     _room_made: trio.Event | None = field(default=None, init=False)
 
@@ -64,12 +65,25 @@ class PodAdmission:
         self._rejected.discard(uid)
 
     def take(self, pod: Pod) -> None:
-        """Count a pod."""
+        """Count a pod with what it has now."""
+        self.release(pod)
         self.usage = self.usage.with_pod(pod)
+        self._counted[pod.metadata.uid or ""] = pod
 
     def release(self, pod: Pod) -> None:
         """Count a pod no more: nothing of it can be running."""
-        self.usage = self.usage.without_pod(pod)
+        counted = self._counted.pop(pod.metadata.uid or "", None)
+        if counted is not None:
+            self.usage = self.usage.without_pod(counted)
+
+    def refuses_resize(self, pod: Pod) -> Rejection | None:
+        """Return why a pod can't have its new size, None when it can; nobody makes room for it.
+
+        Source: kubelet v1.36 allocation manager canResizePod.
+        """
+        counted = self._counted.get(pod.metadata.uid or "")
+        others = self.usage if counted is None else self.usage.without_pod(counted)
+        return admit(pod, self.node(), others, self.services.features)
 
     def _reject(self, pod: Pod, rejection: Rejection) -> None:
         services, uid = self.services, pod.metadata.uid or ""

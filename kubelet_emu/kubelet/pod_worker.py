@@ -200,6 +200,8 @@ class PodWorker:
         Source: kubelet v1.36 SyncPod.
         """
         services, timing = self.services, self.services.timing
+        if not self.is_static:
+            services.resizer.follow(pod, observed)
         sync = self._input(pod, observed)
         status = self._generate_status(sync)
         self._publish(pod, status)
@@ -224,7 +226,7 @@ class PodWorker:
         """Return the wait after a sync and, when it did something without an error, ask for a look at once."""
         timing, services = self.services.timing, self.services
         failed = [result for result in results if result.failed]
-        if any(result.action == "RemoveContainer" for result in results) and not failed:
+        if any(result.action in {"RemoveContainer", "ResizePod"} for result in results) and not failed:
             services.pleg.request(self.uid)
             self.wake()
             return 0.0
@@ -342,6 +344,7 @@ class PodWorker:
             now=services.timebase.now(),
             features=services.features,
             is_static=self.is_static,
+            actuated=services.resizer.actuated(self.uid),
         )
         self._seen = _Seen(sync, services.pleg.changes(self.uid))
         return sync

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.prober import ProbeManager
     from kubelet_emu.kubelet.recorder import Recorder
     from kubelet_emu.kubelet.remover import Remover
+    from kubelet_emu.kubelet.resizer import Resizer
     from kubelet_emu.kubelet.status_manager import StatusManager
     from kubelet_emu.kubelet.timebase import Timebase
     from kubelet_emu.kubelet.timing import Timing
@@ -43,6 +44,7 @@ class NodeServices:
     killer: Killer
     containers: ContainerManager
     remover: Remover
+    resizer: Resizer
     volumes: VolumeManager
     host_ips: Callable[[], tuple[str, ...]]
     log: FilteringBoundLogger

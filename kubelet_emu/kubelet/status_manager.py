@@ -13,6 +13,8 @@ from attrs import define, field
 
 from kubelet_emu.apiserver.errors import ConflictError, NotFoundError
 from kubelet_emu.rules import statuses
+from kubelet_emu.rules.allocation import clear_resize_condition, set_resize_condition
+from kubelet_emu.rules.conditions import find_condition
 from kubelet_emu.rules.status_merge import (
     check_container_state_transition,
     is_status_equal,
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from kubelet_emu.api.v1 import Pod
-    from kubelet_emu.api.v1_status import PodStatus
+    from kubelet_emu.api.v1_status import PodCondition, PodStatus
     from kubelet_emu.apiserver.store import APIServer
     from kubelet_emu.config.features import FeatureGates
 
@@ -75,6 +77,25 @@ class StatusManager:
         status = self._statuses.get(pod.metadata.uid or "")
         if status is not None:
             self._change(pod, status, statuses.set_container_startup(pod, status, container, started, self.now()))
+
+    def set_resize_condition(self, pod: Pod, condition: PodCondition) -> bool:
+        """Keep a resize condition for the next status; tell whether its reason or its generation is another.
+
+        Source: kubelet v1.36 SetPodResizePendingCondition, SetPodResizeInProgressCondition.
+        """
+        status = self.get(pod)
+        old = find_condition(status.conditions, condition.type)
+        self._statuses[pod.metadata.uid or ""] = set_resize_condition(status, condition, self.now())
+        before = None if old is None else (old.reason, old.observed_generation)
+        return before != (condition.reason, condition.observed_generation)
+
+    def clear_resize_condition(self, pod: Pod, kind: str) -> PodCondition | None:
+        """Drop a resize condition from the next status and return it, None when there is none."""
+        status = self.get(pod)
+        cleared = find_condition(status.conditions, kind)
+        if cleared is not None:
+            self._statuses[pod.metadata.uid or ""] = clear_resize_condition(status, kind)
+        return cleared
 
     def containers_stopped(self, uid: str) -> None:
         """Say that nothing of the pod can be running any more: its terminal phase may go out."""

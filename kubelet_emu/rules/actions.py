@@ -55,7 +55,8 @@ def compute_pod_actions(
     """Decide what one sync does (kubelet v1.36 computePodActions).
 
     `restart_all_containers` is condition AllContainersRestarting of the status that this sync has made; None works it
-    out from the input. `actuated` holds, by container name, the resources last applied to running containers.
+    out from the input. `actuated` holds, by container name, the resources last applied to running containers; None
+    takes those of the input.
     """
     change = pod_sandbox_changed(sync.pod, sync.observed)
     actions = PodActions(
@@ -67,7 +68,7 @@ def compute_pod_actions(
         return evolve(actions, containers_to_reset=_containers_to_reset(sync.pod, sync.observed))
     if change.changed:
         return _in_a_new_sandbox(sync, actions)
-    return _in_the_same_sandbox(sync, actions, actuated or {})
+    return _in_the_same_sandbox(sync, actions, sync.actuated if actuated is None else actuated)
 
 
 def _containers_to_reset(pod: Pod, observed: ObservedPod) -> tuple[ContainerToReset, ...]:

@@ -43,7 +43,7 @@ OWNED_BY_KUBELET = frozenset(
 """Condition types that only the kubelet writes (kubelet v1.36 PodConditionByKubelet)."""
 
 _TERMINAL_REASONS = {SUCCEEDED: reasons.POD_COMPLETED, FAILED: reasons.POD_FAILED}
-_RESIZE = frozenset({reasons.POD_RESIZE_PENDING, reasons.POD_RESIZE_IN_PROGRESS})
+_RESIZE = (reasons.POD_RESIZE_PENDING, reasons.POD_RESIZE_IN_PROGRESS)
 _INITIALIZED = PodCondition(type=reasons.INITIALIZED, status="True")
 _SCHEDULED = PodCondition(type=reasons.POD_SCHEDULED, status="True")
 _NOT_KEPT = OWNED_BY_KUBELET | {reasons.DISRUPTION_TARGET}
@@ -172,7 +172,7 @@ def generate_conditions(
     """
     pod, previous = sync.pod, sync.previous_status.conditions
     kept = [c for c in pod.status.conditions if c.type not in _NOT_KEPT]
-    kept += [c for c in previous if c.type in _RESIZE]
+    kept += [c for kind in _RESIZE for c in previous if c.type == kind]
     disruption = find_condition(previous, reasons.DISRUPTION_TARGET) or find_condition(
         pod.status.conditions, reasons.DISRUPTION_TARGET
     )

@@ -163,13 +163,14 @@ class _Converter:
         instance, spec = instances[0], container.resources or _NO_RESOURCES
         container_id = self._id(instance)
         is_running = instance.state is runtime_api.ContainerState.RUNNING
+        actual = self.sync.actuated.get(container.name, spec) if is_running else spec
         return ContainerStatus(
             name=container.name,
             image=shown_image_name(instance.image_name),
             image_id=instance.image_ref,
             container_id=container_id,
             restart_count=self._restart_count(instance, previous),
-            resources=ResourceRequirements(requests=spec.requests, limits=spec.limits),
+            resources=ResourceRequirements(requests=actual.requests, limits=actual.limits),
             allocated_resources=spec.requests,
             volume_mounts=self._volume_mounts(container, previous),
             stop_signal=instance.stop_signal if self.sync.features.enabled("ContainerStopSignals") else None,

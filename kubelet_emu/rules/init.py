@@ -192,7 +192,7 @@ class _Walk:
 
 
 def resize_of(sync: SyncInput, container: Container, actuated: Mapping[str, ResourceRequirements]) -> ResizeAction:
-    """Return what a running container's resize needs, nothing with the gate off (KEP-1287)."""
-    if not sync.features.enabled("InPlacePodVerticalScaling"):
+    """Return what a running container's resize needs, nothing with the gate off or of a static pod (KEP-1287)."""
+    if sync.is_static or not sync.features.enabled("InPlacePodVerticalScaling"):
         return ResizeAction()
     return compute_resize_action(container, actuated.get(container.name))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from kubelet_emu.api.v1 import Pod
+    from kubelet_emu.api.v1 import Pod, ResourceRequirements
     from kubelet_emu.api.v1_status import PodStatus
     from kubelet_emu.config.features import FeatureGates
     from runtime.api import ContainerID, ContainerStatus, PodSandboxStatus
@@ -103,8 +103,8 @@ class SyncInput:
     """All that one sync decides from.
 
     `previous_status` is the last status that the kubelet made, or the API's; `start_failures` is keyed by container
-    name. `is_static` marks a pod from a
-    manifest folder.
+    name, `actuated` (the resources last applied to a running container) too. `is_static` marks a pod from a manifest
+    folder.
     """
 
     pod: Pod
@@ -115,3 +115,4 @@ class SyncInput:
     now: datetime
     features: FeatureGates
     is_static: bool = False
+    actuated: Mapping[str, ResourceRequirements] = field(factory=dict)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from kubelet_emu.api.meta import ObjectMeta
 from kubelet_emu.api.v1 import Container, Pod, PodSpec
+from kubelet_emu.rules.phase import is_phase_terminal
+from runtime.api import PodSandboxState
 
 if TYPE_CHECKING:
     from kubelet_emu.rules.observed import ObservedPod
@@ -28,6 +30,15 @@ def gate_conditions(pod: Pod) -> dict[str, str]:
     """Return what the readiness gates of a pod say (kubelet v1.36 NeedToReconcilePodReadiness)."""
     gates = {gate.condition_type for gate in pod.spec.readiness_gates}
     return {c.type: c.status for c in pod.status.conditions if c.type in gates}
+
+
+def has_ended_before(pod: Pod, observed: ObservedPod) -> bool:
+    """Tell whether a pod that is seen first was over already, and nothing of it is left to stop.
+
+    Source: kubelet v1.36 UpdatePod, isPodStatusCacheTerminal.
+    """
+    is_ready = any(sandbox.state is PodSandboxState.READY for sandbox in observed.sandboxes)
+    return is_phase_terminal(pod.status.phase) and not observed.running() and not is_ready
 
 
 def orphan_pod(observed: ObservedPod) -> Pod:

@@ -44,6 +44,11 @@ class ResizeAction:
     needs_restart: bool = False
     updates: tuple[ResourceUpdate, ...] = ()
 
+    @property
+    def is_needed(self) -> bool:
+        """Tell whether anything is to be done."""
+        return self.needs_restart or bool(self.updates)
+
 
 def compute_resize_action(container: Container, actuated: ResourceRequirements | None) -> ResizeAction:
     """Decide how a running container gets its new size (kubelet v1.36 computePodResizeAction).

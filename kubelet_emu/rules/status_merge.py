@@ -45,12 +45,13 @@ def is_status_equal(old: PodStatus, new: PodStatus) -> bool:
 
 
 def _are_conditions_equal(old: tuple[PodCondition, ...], new: tuple[PodCondition, ...]) -> bool:
-    before = {condition.type: condition for condition in old}
-    for condition in new:
-        known = before.get(condition.type)
-        if known is condition or not _is_compared(condition):
-            continue
-        if known is None or _without_times(known) != _without_times(condition):
+    before = {condition.type: condition for condition in old if _is_compared(condition)}
+    compared = [condition for condition in new if _is_compared(condition)]
+    if before.keys() != {condition.type for condition in compared}:
+        return False
+    for condition in compared:
+        known = before[condition.type]
+        if known is not condition and _without_times(known) != _without_times(condition):
             return False
     return True
 

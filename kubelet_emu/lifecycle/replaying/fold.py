@@ -144,6 +144,7 @@ class Fold:
             probes=probe_results(fold.probes, observed),
             previous_status=_restarting(pod.status, is_true=facts.is_restarting_all),
             start_failures=fold.failures,
+            actuated=facts.actuated,
             now=facts.now,
             features=self.features,
             is_static=facts.is_static,

@@ -12,6 +12,7 @@ from kubelet_emu.api.v1 import ContainerResizePolicy
 from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.journal.records import StatusRecord
 from kubelet_emu.kubelet.settings import KubeletSettings
+from kubelet_emu.lifecycle.replaying import replay
 from kubelet_emu.rules.conditions import find_condition
 from runtime.api import CRIError
 
@@ -106,6 +107,8 @@ async def test_a_resize_is_carried_out_where_the_container_runs(autojump_clock: 
         assert [status.resources.limits["cpu"] for status, _ in shown] == ["100m", "150m"]
         assert [generation for _, generation in shown] == [2, 2]
         assert node.status("main").restart_count == 0
+        again = replay(node.entries)
+        assert (again.differences, again.skipped) == ((), ())
 
 
 async def test_memory_is_resized_before_cpu(autojump_clock: MockClock) -> None:

@@ -77,11 +77,6 @@ def resize_order(pod: Pod, before: Pod, since: datetime, features: FeatureGates)
     return grows, -(pod.spec.priority or 0), _QOS_ORDER[compute_pod_qos(pod, features)], since
 
 
-def shrinks(before: Pod, pod: Pod) -> bool:
-    """Tell whether a resize frees cpu or memory for others."""
-    return any(pod_request(pod, name) < pod_request(before, name) for name in ("cpu", "memory"))
-
-
 def describe_resize(pod: Pod, generation: int | None, error: str = "") -> str:
     """Return the part of a resize's message that tells the sizes, as JSON (kubelet v1.36 podResourceSummary)."""
     facts: dict[str, object] = {}
@@ -103,7 +98,7 @@ def _resources(container: Container) -> object:
         for name, values in (("limits", given.limits), ("requests", given.requests))
         if values
     }
-    return shown | ({"claims": encode(given.claims)} if given.claims else {})
+    return shown | ({"claims": [encode(claim) for claim in given.claims]} if given.claims else {})
 
 
 def pending_condition(pod: Pod, reason: str, message: str) -> PodCondition:

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import trio
 
 import kubelet_emu
 from kubelet_emu.embedding.blocking import BlockingJob, BlockingNode, BlockingPod
@@ -20,8 +21,6 @@ from runtime.api import RuntimeUnavailableError
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import trio
 
 POD = """\
 apiVersion: v1
@@ -297,6 +296,22 @@ async def test_in_a_trio_program_the_calls_are_awaited(autojump_clock: trio.test
         assert await pod.wait_for_end() in {"Succeeded", "Failed"}
         await pod.wait_for("deleted")
         pod.log.expect("main#2 sigterm < sidecar sigterm")
+
+
+async def test_an_interrupt_of_any_task_comes_in_no_group(autojump_clock: trio.testing.MockClock) -> None:
+    async def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        async with kubelet_emu.open_node(), trio.open_nursery() as nursery:
+            nursery.start_soon(interrupted)
+
+
+async def test_an_interrupt_with_another_error_hides_nothing(autojump_clock: trio.testing.MockClock) -> None:
+    with pytest.raises(BaseExceptionGroup) as raised:
+        async with kubelet_emu.open_node():
+            raise BaseExceptionGroup("both", [KeyboardInterrupt(), ValueError("mine")])
+    assert raised.group_contains(ValueError, match="mine")
 
 
 def test_what_a_simulation_says_of_images_and_of_faults_holds() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trio
+from attrs import define
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -23,9 +24,20 @@ LATE_SECONDS = 2.0
 """What a program has asked of the engine last may be done only after its end."""
 
 
+@define
+class Guard:
+    """Whether the process beside the program still has something to do."""
+
+    is_needed: bool = True
+    """False once the program has cleaned up; the process ends without a look at the engine then."""
+
+
 @asynccontextmanager
-async def guarded(instance: str, root: Path) -> AsyncIterator[None]:
-    """Have the objects of an instance removed should this program end inside the body."""
+async def guarded(instance: str, root: Path) -> AsyncIterator[Guard]:
+    """Have the objects of an instance removed should the program end inside the body, or leave it while needed.
+
+    Leaving waits for the process, 60 s at most.
+    """
     paths = os.pathsep.join(filter(None, sys.path))  # the same modules, whatever the program did to find them
     process = await trio.lowlevel.open_process(
         [sys.executable, "-m", __name__, instance, str(root)],
@@ -35,17 +47,19 @@ async def guarded(instance: str, root: Path) -> AsyncIterator[None]:
         env={**os.environ, "PYTHONPATH": paths},
         start_new_session=True,  # Ctrl-C at a terminal, and its end, are for the program
     )
+    guard = Guard()
     try:
-        yield
+        yield guard
     finally:
         with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
-            await _dismiss(process)
+            await _dismiss(process, guard)
 
 
-async def _dismiss(process: trio.Process) -> None:
+async def _dismiss(process: trio.Process, guard: Guard) -> None:
     if process.stdin is not None:
         with suppress(trio.BrokenResourceError):  # it was killed: nobody is there to tell
-            await process.stdin.send_all(b"\0")
+            if not guard.is_needed:
+                await process.stdin.send_all(b"\0")
         await process.stdin.aclose()
     await process.wait()
 

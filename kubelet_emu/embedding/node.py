@@ -244,10 +244,10 @@ async def open_node(options: NodeOptions) -> AsyncIterator[Node]:
     """Give a node, and take everything away at the end: pods, containers, volumes.
 
     RuntimeUnavailableError when no engine answers. Cancellation ends the kubelet, too: what it ran is then removed
-    without a stop, within a minute.
+    without a stop, within a minute. KeyboardInterrupt comes in no group, whichever task Ctrl-C has hit.
     """
     failure: Exception | KeyboardInterrupt | None = None
-    async with open_world(options) as world:
+    async with _ungrouped_interrupts(), open_world(options) as world:
         node = _node(options, world)
         async with trio.open_nursery() as nursery:
             has_ended = trio.Event()
@@ -272,6 +272,18 @@ def _credentials(options: NodeOptions, journal: Journal) -> DockerCredentials | 
         journal.emit(NoteRecord(level="warning", text=text))
 
     return DockerCredentials(path=docker_config_path(os.environ), warn=warn)
+
+
+@asynccontextmanager
+async def _ungrouped_interrupts() -> AsyncIterator[None]:
+    """Raise KeyboardInterrupt for a group of nothing else: Ctrl-C hits whichever task runs, maybe the kubelet."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        _, rest = group.split(KeyboardInterrupt)
+        if rest is None:
+            raise KeyboardInterrupt from group
+        raise
 
 
 def _node(options: NodeOptions, world: World) -> Node:

@@ -59,7 +59,7 @@ async def _docker() -> AsyncIterator[World]:
     from runtime.docker import DockerRuntime  # noqa: PLC0415 - as above
 
     root, instance = default_root(os.environ, os.getuid()), new_instance_id()
-    async with DockerRuntime(instance, root=root) as runtime, guarded(instance, root):
+    async with DockerRuntime(instance, root=root) as runtime, guarded(instance, root) as guard:
         await runtime.cleaner.claim()
         try:
             await runtime.sweep_dead_owners()
@@ -69,6 +69,7 @@ async def _docker() -> AsyncIterator[World]:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
                 await runtime.remove_all()
                 await runtime.remove_own_pause_image()
+                guard.is_needed = False
 
 
 def _node(status: RuntimeStatus) -> NodeFacts:

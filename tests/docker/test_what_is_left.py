@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING
 import images
 import pytest
 import trio
+from engine_pods import new_instance
 from two_shells import default_signals
 
 import kubelet_emu
+from kubelet_emu.embedding.guard import guarded
+from runtime.api import VolumeConfig
+from runtime.docker import DockerRuntime
 from runtime.docker.naming import INSTANCE_LABEL
 
 if TYPE_CHECKING:
@@ -169,3 +173,15 @@ async def test_nothing_is_left_after_a_kill(engine: APIClient, tmp_path: Path, p
         process.kill()
         process.communicate(timeout=LIMIT_SECONDS)
     assert await left_at_last(engine, instance) == []
+
+
+async def test_a_guard_cleans_up_what_a_program_could_not(engine: APIClient, tmp_path: Path) -> None:
+    instance = new_instance()
+    async with DockerRuntime(instance) as runtime:
+        config = VolumeConfig(pod_uid=str(uuid.uuid4()), name="scratch", medium="Memory")
+        async with guarded(instance, tmp_path) as guard:
+            await runtime.create_volume(config)
+            before = left(engine, instance)
+        assert guard.is_needed
+    assert before
+    assert left(engine, instance) == []

@@ -55,6 +55,24 @@ def test_help_and_version_import_nothing_heavy() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_validate_loads_what_its_manifest_needs(tmp_path: Path) -> None:
+    pod = tmp_path / "pod.yaml"
+    pod.write_text("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: 'b:1'}]}}")
+    script = (
+        "import sys\n"
+        "from click.testing import CliRunner\n"
+        "from kubelet_emu.cli.main import main\n"
+        f"assert CliRunner().invoke(main, ['validate', {str(pod)!r}]).exit_code == 0\n"
+        "print(sorted(name for name in sys.modules if name in ('trio', 'docker', 'structlog', 'rich', 'lark', 'json')\n"
+        "    or name.startswith(('runtime.', 'kubelet_emu.api.v1', 'kubelet_emu.api.b'))))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert (
+        done.stdout
+        == str(["kubelet_emu.api.v1", "kubelet_emu.api.v1_pod_status", "runtime.api", "runtime.api.states"]) + "\n"
+    )
+
+
 def test_the_program_runs_as_a_module() -> None:
     done = call("--version")
     assert done.returncode == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,8 @@ def as_native_sidecar(loaded: Loaded, spec_path: str, index: int) -> str:
     changed = moved(loaded, spec_path, index)
     if changed is None:
         return _example(loaded, spec_path, index)
+    import difflib  # noqa: PLC0415 - few manifests have a change proposed, and start-up is felt first
+
     above = [""] * document.first_line
     before, after = [*above, *document.text.splitlines()], [*above, *changed.splitlines()]
     return "\n".join(difflib.unified_diff(before, after, document.file, document.file, lineterm="", n=_CONTEXT_LINES))

@@ -6,7 +6,6 @@ so that no module is imported before a document needs its types.
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -85,26 +84,23 @@ _LONG_FIELDS = frozenset(
     }
 )
 
-_ANNOTATION = re.compile(
-    r"(?:tuple\[(?P<list>\w+), \.\.\.\]|Mapping\[str, (?P<map>\w+)\]|(?P<one>\w+))(?P<optional> \| None)?"
-)
+_LIST, _MAP = ("tuple[", ", ...]"), ("Mapping[str, ", "]")
 
 
 def _shape(attribute: str, annotation: str, spelling: str) -> FieldShape:
-    found = _ANNOTATION.fullmatch(annotation)
-    if found is None:
+    name, many = annotation.removesuffix(" | None"), Many.ONE
+    is_optional = name != annotation
+    if name.startswith(_LIST[0]) and name.endswith(_LIST[1]):
+        name, many = name[len(_LIST[0]) : -len(_LIST[1])], Many.LIST
+    elif name.startswith(_MAP[0]) and name.endswith(_MAP[1]):
+        name, many = name[len(_MAP[0]) : -len(_MAP[1])], Many.MAP
+    if not name.isidentifier():
         message = f"field {attribute!r} has an annotation that is not read: {annotation!r}"
         raise TypeError(message)
-    if found["list"]:
-        name, many = found["list"], Many.LIST
-    elif found["map"]:
-        name, many = found["map"], Many.MAP
-    else:
-        name, many = found["one"], Many.ONE
     item: Scalar | str = _SCALARS.get(name, name)
     if item is Scalar.INT and attribute in _LONG_FIELDS:
         item = Scalar.LONG
-    return FieldShape(attribute, spelling, item, many, bool(found["optional"]))
+    return FieldShape(attribute, spelling, item, many, is_optional)
 
 
 def fields_of(api_class: type) -> Mapping[str, FieldShape]:

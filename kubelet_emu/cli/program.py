@@ -5,6 +5,7 @@ What can't be written to stdout ends a command in one line and with status 1.
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,15 +16,19 @@ if TYPE_CHECKING:
 
 FAILED = 1
 INTERRUPTED = 130
+_OBJECTS_BETWEEN_COLLECTIONS = 50_000  # what start-up makes stays, so that to look through it often is of no use
 
 
 def run() -> None:
     """Be the program: make the standard streams safe, do the command, and exit with its status."""
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     closed = hold_descriptors()
     secure_streams()
     if 1 in closed:
         _say("warning: stdout is closed: what belongs there is not shown")
-    sys.exit(guarded(_commands))
+    status = guarded(_commands)
+    gc.freeze()  # what is left ends with the process: walking through all of it again takes as long as a validation
+    sys.exit(status)
 
 
 def _commands() -> None:

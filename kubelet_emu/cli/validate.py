@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -71,18 +70,21 @@ def _advice(result: LoadResult, ignore: Collection[str]) -> tuple[Problem, ...]:
     """Return advice about what could be read; InputError for a code that is none."""
     from kubelet_emu.advice.catalogue import problems_of, read_codes
     from kubelet_emu.advice.subjects import subjects_of
-    from kubelet_emu.cli.failures import InputError
     from kubelet_emu.config.features import FeatureGates
 
     try:
         ignored = read_codes(ignore)
     except ValueError as error:
+        from kubelet_emu.cli.failures import InputError
+
         raise InputError(f"--ignore: {error}") from error
     return tuple(problems_of(subjects_of(result.objects, FeatureGates()), ignored))
 
 
 def as_json(problems: Iterable[Problem]) -> str:
     """Return problems as a JSON list."""
+    import json
+
     names = ("file", "line", "column", "path", "type", "text", "severity", "hint")
     return json.dumps([{name: getattr(problem, name) for name in names} for problem in problems], indent=2)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, cast
 
 from attrs import evolve, field, frozen
@@ -73,4 +73,4 @@ def _policy_for(loaded: Loaded, policy: SafetyPolicy) -> SafetyPolicy:
     """Return the policy for one manifest: without an option it may read its own folder."""
     file = loaded.source.file
     is_file = not file.startswith("<") and not policy.host_paths
-    return evolve(policy, manifest_folder=str(Path(file).resolve().parent) if is_file else None)
+    return evolve(policy, manifest_folder=os.path.dirname(os.path.realpath(file)) if is_file else None)

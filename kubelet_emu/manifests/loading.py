@@ -6,8 +6,8 @@ never hides another.
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import define, field, frozen
@@ -96,7 +96,7 @@ def load(
         if path == "-":
             loading.read_stdin(stdin or getattr(sys.stdin, "buffer", None))
         else:
-            loading.read_path(Path(path))
+            loading.read_path(path if path == "./" else path.removeprefix("./"))
     return loading.result()
 
 
@@ -109,9 +109,10 @@ def load_text(
     return loading.result()
 
 
-def _is_manifest(path: Path) -> bool:
-    is_simulation = path.stem == "simulate" or path.stem.endswith(".simulate")
-    return path.suffix in _SUFFIXES and not is_simulation and path.is_file()
+def _is_manifest(path: str) -> bool:
+    stem, suffix = os.path.splitext(os.path.basename(path))
+    is_simulation = stem == "simulate" or stem.endswith(".simulate")
+    return suffix in _SUFFIXES and not is_simulation and os.path.isfile(path)
 
 
 def load_within(content: PlainDocument, path: str) -> LoadResult:
@@ -158,21 +159,21 @@ class _Loading:
         problems = sorted(self.problems, key=lambda each: (order[each.file], each.line, each.column))
         return LoadResult(objects=tuple(self.objects), problems=tuple(problems), sources=self.sources)
 
-    def read_path(self, path: Path) -> None:
+    def read_path(self, path: str) -> None:
         try:
-            if not path.is_dir():
-                with path.open("rb") as stream:
-                    self.read_bytes(str(path), stream.read(MOST_BYTES + 1))
+            if not os.path.isdir(path):
+                with open(path, "rb") as stream:
+                    self.read_bytes(path, stream.read(MOST_BYTES + 1))
                 return
-            names = sorted(each for each in path.iterdir() if _is_manifest(each))
+            names = sorted(each for name in os.listdir(path) if _is_manifest(each := os.path.join(path, name)))
         except OSError as error:
-            self._fault(str(path), "Unreadable", error.strerror or str(error))
+            self._fault(path, "Unreadable", error.strerror or str(error))
             return
         except ValueError as error:
-            self._fault(str(path), "Unreadable", str(error))
+            self._fault(path, "Unreadable", str(error))
             return
         if not names:
-            self._fault(str(path), "Unreadable", "the folder has no *.yaml, *.yml or *.json file")
+            self._fault(path, "Unreadable", "the folder has no *.yaml, *.yml or *.json file")
         for name in names:
             self.read_path(name)
 

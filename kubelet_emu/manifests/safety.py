@@ -7,7 +7,6 @@ a refusal comes before anything starts. Reads the file system only to resolve sy
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -128,7 +127,7 @@ def _named(written: str, real: str) -> str:
 
 
 def _resolve(path: str, policy: SafetyPolicy) -> str:
-    return os.path.realpath(Path(policy.manifest_folder or "/", path))
+    return os.path.realpath(os.path.join(policy.manifest_folder or "/", path))
 
 
 def _creates(volume: Volume) -> bool:
@@ -162,7 +161,7 @@ def _opens(prefix: str, real: str, policy: SafetyPolicy) -> bool:
 
 def _sensitive_around(real: str, policy: SafetyPolicy) -> bool:
     """Tell whether a path is, or holds, an engine's socket, the home folder or a system folder."""
-    home = policy.home or os.path.realpath(Path.home())
+    home = policy.home or os.path.realpath(os.path.expanduser("~"))
     sockets = (*_ENGINE_SOCKETS, *([policy.engine_socket] if policy.engine_socket else []))
     sensitive = ("/", *_SENSITIVE_TREES, home, *sockets, *(os.path.realpath(each) for each in sockets))
     return any(_is_below(each, real) for each in sensitive)

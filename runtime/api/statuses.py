@@ -12,25 +12,12 @@ from runtime.api.configs import ContainerID, ContainerMetadata, ImageID, Namespa
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+
+    from runtime.api.states import ContainerState, PodSandboxState
+
 NO_SANDBOX = SandboxID("")
 NO_CONTAINER = ContainerID("")
 NO_IMAGE = ImageID("")
-
-
-class PodSandboxState(enum.Enum):
-    """Whether a sandbox's own process runs."""
-
-    READY = "ready"
-    NOT_READY = "notready"
-
-
-class ContainerState(enum.Enum):
-    """State of one container instance."""
-
-    CREATED = "created"
-    RUNNING = "running"
-    EXITED = "exited"
-    UNKNOWN = "unknown"
 
 
 @frozen(kw_only=True)

@@ -91,6 +91,10 @@ class Node:
         self.calls.append(f"delete {grace_period_seconds} @{trio.current_time():g}")
         self._deleted.set()
 
+    async def bring_down(self, grace_period_seconds: int | None) -> None:
+        self.delete_all(grace_period_seconds)
+        await trio.lowlevel.checkpoint()
+
     async def force(self) -> None:
         self.calls.append(f"force @{trio.current_time():g}")
         if self.obeys:

@@ -119,3 +119,56 @@ def test_a_program_gets_the_pods_of_a_workload() -> None:
 def test_a_program_that_wants_one_pod_is_told_what_there_is() -> None:
     with kubelet_emu.node() as node, pytest.raises(kubelet_emu.ManifestError, match="this has 2"):
         node.run(workload("Deployment", "a") + "---\n" + workload("Deployment", "b"))
+
+
+STOPPED = re.compile(r"^[+]([0-9.]+)s (.*)/c Killing: ", re.MULTILINE)
+SLOW = """\
+containers:
+  "w/c": {onTerm: {after: 3}}
+  "db/c": {onTerm: {after: 2}}
+"""
+
+
+def stopped(seen: Seen) -> list[tuple[str, float]]:
+    """Return when each pod was stopped, a Deployment's by its name."""
+    return [
+        (name.partition("-")[0] if name.startswith("w-") else name, float(at)) for at, name in STOPPED.findall(seen.err)
+    ]
+
+
+def a_folder(**spec: str) -> str:
+    return workload("StatefulSet", "db", spec=spec.get("spec", "replicas: 2, ")) + "---\n" + workload("Deployment")
+
+
+def test_a_run_is_stopped_in_order_stateful_sets_last(tmp_path: Path) -> None:
+    seen = simulate(tmp_path, a_folder(), SLOW, "--until", "20")
+    (web, at), (second, later), (first, last) = stopped(seen)
+    assert (web, second, first) == ("w", "db-1", "db-0")
+    assert (at, later - at, last - later) == (20.0, pytest.approx(3, abs=0.5), pytest.approx(2, abs=0.5))
+    assert "deleted when the other pods have ended: db-1, db-0" in seen.err
+    assert seen.status == 0
+
+
+def test_ordinals_without_an_order_stop_at_once(tmp_path: Path) -> None:
+    seen = simulate(tmp_path, a_folder(spec="replicas: 2, podManagementPolicy: Parallel, "), SLOW, "--until", "20")
+    (_, _), (_, one), (_, other) = stopped(seen)
+    assert one == other
+
+
+def test_a_stateful_set_alone_doesnt_wait(tmp_path: Path) -> None:
+    seen = simulate(tmp_path, workload("StatefulSet", "db"), SLOW, "--until", "20")
+    assert stopped(seen) == [("db-0", 20.0)]
+    assert "the other pods" not in seen.err
+
+
+def test_when_the_time_is_over_all_stop_at_once(tmp_path: Path) -> None:
+    seen = simulate(tmp_path, a_folder(), SLOW, "--timeout", "20")
+    assert sorted(stopped(seen)) == [("db-0", 20.0), ("db-1", 20.0), ("w", 20.0)]
+    assert seen.status == 124
+
+
+def test_a_pod_that_had_ended_before_holds_nobody_up(tmp_path: Path) -> None:
+    manifest = a_folder() + "---\n" + job("{name: x, image: 'app:1', command: [sh, -c, 'exit 0']}")
+    seen = simulate(tmp_path, manifest, SLOW, "--until", "20", "--grace-period", "5")
+    assert [name for name, _ in stopped(seen)] == ["w", "db-1", "db-0"]
+    assert [record["timeout"] for record in seen.records if record.get("what") == "StopContainer"] == [5, 5, 5]

@@ -12,6 +12,7 @@ import structlog
 import trio
 from attrs import define, evolve
 
+from kubelet_emu.cluster.bringing_down import bring_down
 from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.images.docker_config import DockerCredentials, docker_config_path
 from kubelet_emu.journal.records import NoteRecord
@@ -59,6 +60,10 @@ class ClusterEmulator:
             namespace, name = pod.metadata.namespace or "", pod.metadata.name or ""
             api.delete("Pod", namespace, name, grace_period_seconds=grace_period_seconds)
         self.cluster.delete_workloads()
+
+    async def bring_down(self, grace_period_seconds: int | None) -> None:
+        """Delete every pod and workload, StatefulSets last; returns when all have ended."""
+        await bring_down(self.cluster, grace_period_seconds)
 
     async def force(self) -> None:
         """Delete with grace 0, and kill in two seconds what is being stopped with more.

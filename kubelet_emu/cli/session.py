@@ -49,6 +49,9 @@ class Emulator(Protocol):
     def delete_all(self, grace_period_seconds: int | None) -> None:
         """Delete every workload and pod; None is each pod's own grace."""
 
+    async def bring_down(self, grace_period_seconds: int | None) -> None:
+        """Delete every workload and pod in order, those with state last; returns when all have ended."""
+
     async def force(self) -> None:
         """Delete with grace 0 and end what runs within two seconds, also where a stop has already begun."""
 
@@ -150,13 +153,18 @@ class Session:
                 await emulator.remove_all()
 
     async def _stop_pods(self, emulator: Emulator) -> None:
-        if self.why is not Why.FORCED:
-            emulator.delete_all(self.grace_period)
-        with trio.move_on_after(self._patience()) as scope:
-            await self._until(self._have_ended)
-        if scope.cancelled_caught:
-            self._break_off("the pods have not ended within their grace")
-            await trio.lowlevel.checkpoint()
+        """Stop the pods: in order when that was asked for, all at once when the time is over."""
+        async with trio.open_nursery() as nursery:
+            if self.why is Why.REQUESTED:
+                nursery.start_soon(emulator.bring_down, self.grace_period)
+            elif self.why is Why.TIMEOUT:
+                emulator.delete_all(self.grace_period)
+            with trio.move_on_after(self._patience()) as scope:
+                await self._until(self._have_ended)
+            if scope.cancelled_caught:
+                self._break_off("the pods have not ended within their grace")
+                await trio.lowlevel.checkpoint()
+            nursery.cancel_scope.cancel()
         with trio.move_on_after(GONE_SECONDS):
             await self._until(self._are_gone)
 

@@ -120,7 +120,7 @@ async def test_a_job_runs_to_its_end_and_leaves_nothing(autojump_clock: MockCloc
 
 async def test_a_stop_of_a_job_makes_no_new_pod(autojump_clock: MockClock) -> None:
     bench = Bench(a_job(POLITE))
-    assert await bench.run(delete_when=Trigger.parse("ready+5")) is Why.REQUESTED
+    assert await bench.run(delete_when=Trigger.parse("ready+5")) is Why.MOMENT
     assert len(bench.session.facts.pods) == 1
     assert [code for _, what, code in bench.runs() if what == "exit"] == [0, 0]
 

@@ -73,6 +73,10 @@ class Node:
             self.running.emit(attrs.evolve(end(0, "main", 0), at=self.running.timebase.now()))
         self.running.emit(DeletedRecord(ref=POD))
 
+    async def bring_down(self, grace_period_seconds: int | None) -> None:
+        self.delete_all(grace_period_seconds)
+        await trio.lowlevel.checkpoint()
+
     async def force(self) -> None:
         self.running.emit(NoteRecord(text="forced"))
 

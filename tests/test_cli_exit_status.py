@@ -34,6 +34,17 @@ TABLE: dict[str, tuple[RunOutcome, frozenset[FailOn], int]] = {
         frozenset(),
         1,
     ),
+    "a stop of a Job before its end": (
+        RunOutcome(why=Why.REQUESTED, pods=(READY,), has_unfinished_job=True),
+        frozenset(),
+        1,
+    ),
+    "a stop of a Job at the moment that was named": (
+        RunOutcome(why=Why.MOMENT, pods=(READY,), has_unfinished_job=True),
+        frozenset(),
+        0,
+    ),
+    "that moment before the pod was ready": (RunOutcome(why=Why.MOMENT, pods=(FAILED,)), frozenset(), 1),
     "a stop before anything began": (RunOutcome(why=Why.REQUESTED), frozenset(), 1),
     "the time was over": (RunOutcome(why=Why.TIMEOUT, pods=(READY,), happened=ANY), ANY, 124),
     "interrupted twice": (RunOutcome(why=Why.FORCED, pods=(READY,), happened=ANY), ANY, 130),
@@ -93,6 +104,20 @@ def test_a_job_that_was_deleted_unfinished_leaves_it_to_its_pods() -> None:
     records = (ManifestRecord(at=at(0), ref=JOB), ManifestRecord(at=at(0), ref=POD, manifest=OWNED))
     found = outcome(*records, JobRecord(at=at(1), ref=JOB, status=JobStatus(active=1), deleted=True))
     assert (len(found.pods), found.jobs_succeeded) == (1, ())
+
+
+UNFINISHED = [
+    ("one that runs", JobStatus(active=1), True),
+    ("one of which nothing is known", None, True),
+    ("one with a verdict", JobStatus(conditions=(JobCondition(type="Failed", status="True"),)), False),
+    ("one that is suspended", JobStatus(conditions=(JobCondition(type="Suspended", status="True"),)), False),
+]
+
+
+@pytest.mark.parametrize(("why", "job_status", "expected"), UNFINISHED, ids=[row[0] for row in UNFINISHED])
+def test_a_job_without_a_verdict_is_unfinished(why: str, job_status: JobStatus | None, *, expected: bool) -> None:
+    found = outcome(ManifestRecord(at=at(0), ref=JOB), JobRecord(at=at(1), ref=JOB, status=job_status))
+    assert found.has_unfinished_job is expected
 
 
 INIT = accepted(init=[container("init")], containers=[container("main")])

@@ -176,7 +176,7 @@ MOMENTS = {
 @pytest.mark.parametrize(("moment", "expected"), MOMENTS.values(), ids=MOMENTS.keys())
 async def test_a_moment_deletes_the_pods(moment: str, expected: list[str], autojump_clock: MockClock) -> None:
     bench = Bench.make(delete_when=Trigger.parse(moment))
-    assert await bench.run() is Why.REQUESTED
+    assert await bench.run() is Why.MOMENT
     assert [call for call in bench.node.calls if call[0] in "dr"] == expected
     assert bench.reasons() == ["--delete-when"]
 

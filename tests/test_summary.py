@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 from journal_makers import (
     POD,
     accepted,
@@ -22,7 +23,7 @@ from journal_makers import (
 
 from kubelet_emu.api.batch_v1 import JobCondition, JobStatus
 from kubelet_emu.journal.facts import facts_of
-from kubelet_emu.journal.records import JobRecord, ObjectRef
+from kubelet_emu.journal.records import JobRecord, ManifestRecord, ObjectRef
 from kubelet_emu.journal.summary import summarize
 from kubelet_emu.journal.summary_text import format_summary
 
@@ -250,3 +251,77 @@ def test_the_grace_is_the_one_the_pod_was_stopped_with() -> None:
 def test_a_hook_that_took_no_time_has_no_length() -> None:
     text = text_of(GATED, start(1, "main"), hook(1, "main", "postStart", 0.01))
     assert text.splitlines()[-1].endswith("-> main (postStart)")
+
+
+JOB = ObjectRef(namespace="default", name="migrate", uid="job-1", kind="Job")
+OF_JOB = [{"uid": "job-1", "controller": True}]
+
+
+def of_job(*, init: tuple[dict[str, object], ...] = (), containers: tuple[dict[str, object], ...]) -> ManifestRecord:
+    made = accepted(init=init, containers=containers)
+    return evolve(made, manifest={**made.manifest, "metadata": {"name": "web", "ownerReferences": OF_JOB}})
+
+
+def verdict(seconds: float, kind: str, reason: str = "", message: str = "") -> JobRecord:
+    condition = JobCondition(type=kind, status="True", reason=reason or None, message=message or None)
+    return JobRecord(at=at(seconds), ref=JOB, status=JobStatus(conditions=(condition,)))
+
+
+MADE = ManifestRecord(at=at(0), ref=JOB)
+
+
+def job_lines(*records: object) -> list[str]:
+    lines = text_of(*records).splitlines()
+    return lines[1 : next(n for n, line in enumerate(lines) if line.startswith("web ") or n == len(lines) - 1)]
+
+
+def test_a_job_tells_its_time_and_that_of_its_sidecars() -> None:
+    pod = of_job(init=(container("proxy", sidecar=True),), containers=(container("main"),))
+    ends = (start(1, "proxy"), start(2, "main"), end(7, "main"), sent(7.1, "proxy"), end(9.5, "proxy"))
+    assert job_lines(MADE, pod, *ends, status(10, "Succeeded"), verdict(11, "Complete"), verdict(12, "Complete")) == [
+        "time   11.0 s, 2.5 s of them for sidecars"
+    ]
+
+
+def test_a_job_without_sidecars_waits_for_none() -> None:
+    pod = of_job(containers=(container("main"),))
+    lines = (start(2, "main"), end(7, "main"), status(8, "Succeeded"), verdict(9, "Complete", "CompletionsReached"))
+    assert job_lines(MADE, pod, *lines) == ["time   9.0 s"]
+
+
+def test_a_sidecar_that_ended_first_took_no_time() -> None:
+    pod = of_job(init=(container("proxy", sidecar=True),), containers=(container("main"),))
+    ends = (start(1, "proxy"), start(2, "main"), end(3, "proxy"), end(7, "main"), status(8, "Succeeded"))
+    assert job_lines(MADE, pod, *ends, verdict(9, "Complete")) == ["time   9.0 s"]
+
+
+def test_a_job_that_failed_says_why() -> None:
+    pod = of_job(containers=(container("main"),))
+    text = "Job has reached the specified backoff limit"
+    assert job_lines(MADE, pod, verdict(9, "Failed", "BackoffLimitExceeded", text)) == [
+        f"why    BackoffLimitExceeded: {text}",
+        "time   9.0 s",
+    ]
+
+
+def test_a_job_that_a_plain_helper_kept_alive_says_so() -> None:
+    pod = of_job(containers=(container("main"), container("helper"), container("late")))
+    ends = (start(1, "main"), start(1, "helper"), end(3, "main"), status(50, "Running", deleting=True, grace=5))
+    assert job_lines(MADE, pod, *ends, sent(51, "helper"), end(55, "helper", 137), status(56, "Failed")) == [
+        (
+            "why    main was done, helper ran on, and a Job waits for all; "
+            "a helper belongs into initContainers, with restartPolicy: Always"
+        )
+    ]
+
+
+def test_a_job_whose_containers_all_run_says_nothing() -> None:
+    pod = of_job(containers=(container("main"), container("helper")))
+    assert job_lines(MADE, pod, start(1, "main"), start(1, "helper"), status(2, "Running")) == []
+
+
+def test_a_job_two_of_whose_containers_are_done() -> None:
+    pod = of_job(containers=(container("a"), container("b"), container("c")))
+    ends = (start(1, "a"), start(1, "b"), start(1, "c"), end(2, "a"), end(2, "b"), status(3, "Running"))
+    (line,) = job_lines(MADE, pod, *ends)
+    assert line.startswith("why    a and b were done, c ran on, and")

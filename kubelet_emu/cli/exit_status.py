@@ -2,8 +2,8 @@
 
 First match: 2 bad manifest, bad options or nothing to run; 3 the engine can't be reached, or was lost; 124 the time was
 over; 130 a second Ctrl-C; 1 something of `--fail-on` happened, or stdout or a file of records could not be written; for
-a stop that was asked for 0 if each pod had been Ready or has Succeeded and no init container failed, else 1; otherwise
-0 only if everything succeeded.
+a stop that was asked for 0 if each pod had been Ready or has Succeeded, no init container failed and no Job was stopped
+before its end, which only `--delete-when` may do, else 1; otherwise 0 only if everything succeeded.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Why(enum.Enum):
 
     FINISHED = "everything has ended"
     REQUESTED = "a stop was asked for"
+    MOMENT = "the moment of --delete-when had come"
     TIMEOUT = "the time was over"
     FORCED = "interrupted twice"
 
@@ -55,6 +56,7 @@ class RunOutcome:
     why: Why
     pods: tuple[PodOutcome, ...] = ()
     jobs_succeeded: tuple[bool, ...] = ()
+    has_unfinished_job: bool = False
     happened: frozenset[FailOn] = frozenset()
     has_lost_records: bool = False
 
@@ -67,7 +69,9 @@ def exit_status(outcome: RunOutcome, fail_on: frozenset[FailOn] = frozenset()) -
         return INTERRUPTED
     if outcome.happened & fail_on or outcome.has_lost_records:
         return FAILED
-    if outcome.why is Why.REQUESTED:
+    if outcome.why is Why.REQUESTED and outcome.has_unfinished_job:
+        return FAILED
+    if outcome.why in {Why.REQUESTED, Why.MOMENT}:
         has_begun = bool(outcome.pods or outcome.jobs_succeeded)
         is_good = all((pod.was_ready or pod.has_succeeded) and not pod.has_failed_init for pod in outcome.pods)
         return OK if has_begun and is_good and all(outcome.jobs_succeeded) else FAILED
@@ -80,7 +84,10 @@ def outcome_of(facts: Facts, why: Why) -> RunOutcome:
     finished = {uid for uid, job in facts.jobs.items() if job.has_verdict}
     pods = tuple(_pod_outcome(pod) for pod in facts.pods.values() if pod.owner not in finished)
     jobs = tuple(_has_succeeded(facts.jobs[uid]) for uid in finished)
-    return RunOutcome(why=why, pods=pods, jobs_succeeded=jobs, happened=_happened(facts))
+    is_unfinished = any(not job.has_verdict and not job.has("Suspended") for job in facts.jobs.values())
+    return RunOutcome(
+        why=why, pods=pods, jobs_succeeded=jobs, has_unfinished_job=is_unfinished, happened=_happened(facts)
+    )
 
 
 def _has_succeeded(job: JobFacts) -> bool:

@@ -20,8 +20,8 @@ def command(manifests: tuple[str, ...], **given: object) -> None:
 
     Exit status, first match: 2 bad manifest or option, or nothing to run; 3 no engine; 124 --timeout; 130 a second
     Ctrl-C; 1 something of --fail-on happened, or stdout or a file could not be written; after a stop that was
-    asked for, 0 if each pod had been Ready or has Succeeded and no init container failed, else 1; otherwise 0 only if
-    everything succeeded.
+    asked for, 0 if each pod had been Ready or has Succeeded, no init container failed and no Job was stopped before its
+    end, which only --delete-when may do, else 1; otherwise 0 only if everything succeeded.
     """
     from kubelet_emu.cli.execution import execute
     from kubelet_emu.cli.outputs import Streams

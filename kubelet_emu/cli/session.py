@@ -155,7 +155,7 @@ class Session:
     async def _stop_pods(self, emulator: Emulator) -> None:
         """Stop the pods: in order when that was asked for, all at once when the time is over."""
         async with trio.open_nursery() as nursery:
-            if self.why is Why.REQUESTED:
+            if self.why in {Why.REQUESTED, Why.MOMENT}:
                 nursery.start_soon(emulator.bring_down, self.grace_period)
             elif self.why is Why.TIMEOUT:
                 emulator.delete_all(self.grace_period)
@@ -206,7 +206,7 @@ class Session:
     async def _watch_moment(self, moment: Trigger) -> None:
         await self._until(lambda: moment.has_come(self.facts))
         await trio.sleep(moment.seconds + moment.plus)
-        self.request_stop("--delete-when")
+        self.request_stop("--delete-when", Why.MOMENT)
 
     async def _watch_time(self, seconds: float) -> None:
         await trio.sleep(seconds)

@@ -137,9 +137,11 @@ class PodFacts:
 
 @define
 class JobFacts:
-    """One Job: its last status."""
+    """One Job: its last status, and when it got its verdict."""
 
     ref: ObjectRef
+    created_at: datetime | None = None
+    finished_at: datetime | None = None
     status: JobStatus | None = None
     is_deleted: bool = False
 
@@ -231,7 +233,7 @@ class Facts:
             case EventRecord(type="Warning"):
                 self.warnings.append(record)
             case JobRecord():
-                self._see_job(record)
+                self._see_job(record, entry.at)
             case DeletedRecord():
                 self._gone(record.ref, entry.at)
 
@@ -252,7 +254,7 @@ class Facts:
 
     def _accepted(self, record: ManifestRecord, at: datetime) -> None:
         if record.ref.kind == "Job":
-            self.jobs.setdefault(record.ref.uid, JobFacts(ref=record.ref))
+            self.jobs.setdefault(record.ref.uid, JobFacts(ref=record.ref, created_at=at))
         if record.ref.kind == "Pod":
             _read_manifest(self._pod(record.ref, at), record.manifest)
         if record.ref.kind in _KEEPING:
@@ -263,9 +265,11 @@ class Facts:
                 owner=_controller(record.manifest),
             )
 
-    def _see_job(self, record: JobRecord) -> None:
+    def _see_job(self, record: JobRecord, at: datetime) -> None:
         job = self.jobs.setdefault(record.ref.uid, JobFacts(ref=record.ref))
         job.status = record.status or job.status
+        if job.has_verdict:
+            job.finished_at = job.finished_at or at
         job.is_deleted = job.is_deleted or record.deleted
 
     def _gone(self, ref: ObjectRef, at: datetime) -> None:

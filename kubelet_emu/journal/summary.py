@@ -13,11 +13,12 @@ from attrs import frozen
 
 from kubelet_emu.journal.endings import EndedBy, Ending, ending_of
 from kubelet_emu.journal.facts import ContainerKind
+from kubelet_emu.journal.job_summary import JobSummary, summarize_job
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kubelet_emu.journal.facts import ContainerFacts, Facts, JobFacts, PodFacts, RunFacts
+    from kubelet_emu.journal.facts import ContainerFacts, Facts, PodFacts, RunFacts
 
 SLOW_STOP_SECONDS = 0.5
 SHOWN_SECONDS = 0.05
@@ -75,16 +76,6 @@ class PodSummary:
 
 
 @frozen(kw_only=True)
-class JobSummary:
-    """One Job: its verdict and counts."""
-
-    name: str
-    verdict: str
-    succeeded: int = 0
-    failed: int = 0
-
-
-@frozen(kw_only=True)
 class SummaryModel:
     """All that the summary says."""
 
@@ -94,16 +85,8 @@ class SummaryModel:
 
 def summarize(facts: Facts) -> SummaryModel:
     """Return the summary of a run."""
-    jobs = tuple(_summarize_job(job) for job in facts.jobs.values())
+    jobs = tuple(summarize_job(job, facts) for job in facts.jobs.values())
     return SummaryModel(pods=tuple(_summarize_pod(pod) for pod in facts.pods.values()), jobs=jobs)
-
-
-def _summarize_job(job: JobFacts) -> JobSummary:
-    verdict = next((c for c in ("Complete", "Failed", "Suspended") if job.has(c)), "not finished")
-    if job.status is None:
-        return JobSummary(name=job.ref.name, verdict=verdict)
-    counts = (job.status.succeeded or 0, job.status.failed or 0)
-    return JobSummary(name=job.ref.name, verdict=verdict, succeeded=counts[0], failed=counts[1])
 
 
 def _summarize_pod(pod: PodFacts) -> PodSummary:

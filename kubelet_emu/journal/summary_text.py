@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubelet_emu.journal.summary import SLOW_STOP_SECONDS, killed
+from kubelet_emu.journal.summary import SHOWN_SECONDS, SLOW_STOP_SECONDS, killed
 from kubelet_emu.journal.text import harmless
 
 if TYPE_CHECKING:
     from kubelet_emu.journal.endings import Ending
-    from kubelet_emu.journal.summary import JobSummary, PodSummary, StartStep, StopStep, SummaryModel
+    from kubelet_emu.journal.job_summary import JobSummary
+    from kubelet_emu.journal.summary import PodSummary, StartStep, StopStep, SummaryModel
 
 _ARROW = " -> "
 _INDENT = 7
@@ -17,13 +18,19 @@ _INDENT = 7
 
 def format_summary(model: SummaryModel, width: int = 80) -> str:
     """Return the whole summary; it ends in a newline unless there is nothing to say."""
-    blocks = ["\n".join(_job_line(job) for job in model.jobs)] if model.jobs else []
+    blocks = ["\n".join(_job_lines(job)) for job in model.jobs]
     blocks += ["\n".join(_pod_lines(pod, width)) for pod in model.pods]
     return "".join(block + "\n" for block in blocks)
 
 
-def _job_line(job: JobSummary) -> str:
-    return f"job/{job.name}  {job.verdict}    {job.succeeded} succeeded, {job.failed} failed"
+def _job_lines(job: JobSummary) -> list[str]:
+    lines = [f"job/{job.name}  {job.verdict}    {job.succeeded} succeeded, {job.failed} failed"]
+    if job.why:
+        lines.append(f"why    {harmless(job.why, 300)}")
+    if job.seconds is not None:
+        waited = f", {job.sidecar_seconds:.1f} s of them for sidecars" if job.sidecar_seconds >= SHOWN_SECONDS else ""
+        lines.append(f"time   {job.seconds:.1f} s{waited}")
+    return lines
 
 
 def _pod_lines(pod: PodSummary, width: int) -> list[str]:

@@ -157,12 +157,13 @@ def test_what_must_not_happen_fails_the_run(manifest: str) -> None:
     assert run(manifest, fail_on=frozenset({FailOn.KILLED})).status == 0
 
 
-def test_json_output_is_the_trace_and_nothing_else(manifest: str, tmp_path: Path) -> None:
+def test_json_output_is_the_trace_and_then_the_summary(manifest: str, tmp_path: Path) -> None:
     result = run(manifest, output="json", trace=tmp_path / "trace.jsonl")
     records = [json.loads(line) for line in result.out.splitlines()]
-    assert [r["kind"] for r in records] == ["run", "status", "log", "run", "status", "end"]
-    assert (tmp_path / "trace.jsonl").read_text() == result.out
-    assert all(r["pod"] == "web" for r in records[:-1])
+    assert [r["kind"] for r in records] == ["run", "status", "log", "run", "status", "end", "summary"]
+    assert (tmp_path / "trace.jsonl").read_text() == "".join(result.out.splitlines(keepends=True)[:-1])
+    assert all(r["pod"] == "web" for r in records[:-2])
+    assert records[-1]["why"] == "everything has ended"
 
 
 def test_the_log_holds_everything_but_values(manifest: str, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from kubelet_emu.api.batch_v1 import JobCondition, JobStatus
 from kubelet_emu.journal.facts import facts_of
 from kubelet_emu.journal.records import JobRecord, ManifestRecord, ObjectRef
 from kubelet_emu.journal.summary import summarize
+from kubelet_emu.journal.summary_json import summary_object
 from kubelet_emu.journal.summary_text import format_summary
 
 SIDECARS = accepted(
@@ -325,3 +326,58 @@ def test_a_job_two_of_whose_containers_are_done() -> None:
     ends = (start(1, "a"), start(1, "b"), start(1, "c"), end(2, "a"), end(2, "b"), status(3, "Running"))
     (line,) = job_lines(MADE, pod, *ends)
     assert line.startswith("why    a and b were done, c ran on, and")
+
+
+def test_programs_read_the_summary_as_an_object() -> None:
+    pod = of_job(init=(container("proxy", sidecar=True),), containers=(container("main"),))
+    runs = (start(1, "proxy"), start(2, "main"), end(4, "main", 3), start(5, "main", run=2), end(7, "main", run=2))
+    stops = (sent(7, "proxy"), sent(9, "proxy", "SIGKILL"), end(9, "proxy", 137), status(10, "Succeeded"))
+    facts = facts_of(entries([MADE, pod, *runs, *stops, verdict(11, "Complete", "CompletionsReached")]))
+    found = summary_object(facts, "everything has ended", at(12))
+    assert (found["t"], found["kind"], found["why"]) == (12.0, "summary", "everything has ended")
+    assert found["jobs"] == [
+        {
+            "name": "migrate",
+            "namespace": "default",
+            "verdict": "Complete",
+            "because": "",
+            "succeeded": 0,
+            "failed": 0,
+            "seconds": 11.0,
+            "sidecar_seconds": 2.0,
+        }
+    ]
+    (web,) = found["pods"]  # type: ignore[misc]
+    proxy, main = web.pop("containers")  # type: ignore[has-type]
+    assert web == {  # type: ignore[has-type]
+        "name": "web",
+        "namespace": "default",
+        "owners": ["migrate"],
+        "phase": "Succeeded",
+        "reason": "",
+        "was_ready": False,
+        "stop_seconds": 2.0,
+        "grace_seconds": 30.0,
+        "order": "KEP-753",
+    }
+    assert main == {
+        "name": "main",
+        "part": "main",
+        "restarts": 1,
+        "waiting": "",
+        "runs": [
+            {"run": 1, "seconds": 2.0, "exit": 3, "ended_by": "itself", "because": "exited by itself with 3"},
+            {"run": 2, "seconds": 2.0, "exit": 0, "ended_by": "itself", "because": ""},
+        ],
+    }
+    assert [(run["exit"], run["ended_by"]) for run in proxy["runs"]] == [(137, "our SIGKILL")]
+    assert proxy["runs"][0]["because"] == "exit 137: SIGKILL by kubelet-emu, grace of 30 s was over"
+
+
+def test_of_what_still_runs_a_program_reads_nulls() -> None:
+    found = summary_object(facts_of(entries([ONE, start(1, "main")])), "", at(2))
+    (pod,) = found["pods"]  # type: ignore[misc]
+    assert pod["stop_seconds"] is None  # type: ignore[has-type]
+    assert pod["containers"][0]["runs"] == [  # type: ignore[has-type]
+        {"run": 1, "seconds": None, "exit": None, "ended_by": "", "because": ""}
+    ]

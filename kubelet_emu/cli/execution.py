@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -233,12 +234,22 @@ class _Run:
             readers.start_soon(self.waits.run)
             why = await self._in_its_folder(open_emulator)
             readers.cancel_scope.cancel()
-        self.outputs.err.write(format_summary(summarize(self.session.facts), _width()))
+        self._sum_up(why)
         if self.plan.options.timeline is not None:
             self._draw(self.plan.options.timeline)
         if self.plan.options.keep:
             self.outputs.say(_kept(self.plan.instance))
         return why
+
+    def _sum_up(self, why: Why) -> None:
+        """Say what became of the run: to people, and as the last line of JSON."""
+        facts = self.session.facts
+        self.outputs.err.write(format_summary(summarize(facts), _width()))
+        if self.plan.options.output == "json":
+            from kubelet_emu.journal.summary_json import summary_object
+
+            found = summary_object(facts, why.value, self.timebase.now())
+            self.outputs.out.write(json.dumps(found, ensure_ascii=False) + "\n")
 
     def _draw(self, path: Path) -> None:
         """Write the run's timeline; a file that can't be written is said."""

@@ -90,7 +90,7 @@ def summarize(facts: Facts) -> SummaryModel:
 
 
 def _summarize_pod(pod: PodFacts) -> PodSummary:
-    stop_at, grace = _stop_start(pod), float(_grace(pod))
+    stop_at, grace = _stop_start(pod), float(grace_of(pod))
     stops = _stop_steps(pod, stop_at, grace)
     ends = [run.exited_at for c in pod.containers.values() for run in c.runs.values() if run.exited_at is not None]
     return PodSummary(
@@ -106,7 +106,8 @@ def _summarize_pod(pod: PodFacts) -> PodSummary:
     )
 
 
-def _grace(pod: PodFacts) -> int:
+def grace_of(pod: PodFacts) -> int:
+    """Return the grace that a pod was stopped with, else its own."""
     return pod.grace_seconds if pod.stop_grace_seconds is None else pod.stop_grace_seconds
 
 
@@ -219,7 +220,7 @@ def _bad_ends(pod: PodFacts, stop_at: datetime | None) -> tuple[BadEnd, ...]:
 def _bad_end(pod: PodFacts, container: ContainerFacts, run: RunFacts, stop_at: datetime | None) -> BadEnd | None:
     in_stop = stop_at is not None and run.exited_at is not None and run.exited_at >= stop_at
     own = run.stop_timeout if run.stop_timeout is not None else float(pod.grace_seconds)
-    ending = ending_of(container, run, float(_grace(pod)) if in_stop else own)
+    ending = ending_of(container, run, float(grace_of(pod)) if in_stop else own)
     if ending is None or not ending.text:
         return None
     name = container.name if len(container.runs) == 1 else f"{container.name}#{run.run}"

@@ -45,6 +45,12 @@ TABLE: dict[str, tuple[RunOutcome, frozenset[FailOn], int]] = {
         0,
     ),
     "that moment before the pod was ready": (RunOutcome(why=Why.MOMENT, pods=(FAILED,)), frozenset(), 1),
+    "an end with a Job that makes no pods": (
+        RunOutcome(why=Why.FINISHED, pods=(SUCCEEDED,), has_idle_job=True),
+        frozenset(),
+        1,
+    ),
+    "a stop with one": (RunOutcome(why=Why.REQUESTED, pods=(READY,), has_idle_job=True), frozenset(), 0),
     "a stop before anything began": (RunOutcome(why=Why.REQUESTED), frozenset(), 1),
     "the time was over": (RunOutcome(why=Why.TIMEOUT, pods=(READY,), happened=ANY), ANY, 124),
     "interrupted twice": (RunOutcome(why=Why.FORCED, pods=(READY,), happened=ANY), ANY, 130),
@@ -110,7 +116,6 @@ UNFINISHED = [
     ("one that runs", JobStatus(active=1), True),
     ("one of which nothing is known", None, True),
     ("one with a verdict", JobStatus(conditions=(JobCondition(type="Failed", status="True"),)), False),
-    ("one that is suspended", JobStatus(conditions=(JobCondition(type="Suspended", status="True"),)), False),
 ]
 
 
@@ -118,6 +123,16 @@ UNFINISHED = [
 def test_a_job_without_a_verdict_is_unfinished(why: str, job_status: JobStatus | None, *, expected: bool) -> None:
     found = outcome(ManifestRecord(at=at(0), ref=JOB), JobRecord(at=at(1), ref=JOB, status=job_status))
     assert found.has_unfinished_job is expected
+
+
+IDLE = [("suspended", {"suspend": True}), ("without parallelism", {"parallelism": 0})]
+
+
+@pytest.mark.parametrize(("why", "spec"), IDLE, ids=[row[0] for row in IDLE])
+def test_a_job_that_makes_no_pods_is_idle(why: str, spec: dict[str, object]) -> None:
+    made = ManifestRecord(at=at(0), ref=JOB, manifest={"kind": "Job", "spec": spec})
+    found = outcome(made, JobRecord(at=at(1), ref=JOB, status=JobStatus()))
+    assert (found.has_unfinished_job, found.has_idle_job) == (False, True)
 
 
 INIT = accepted(init=[container("init")], containers=[container("main")])

@@ -172,3 +172,38 @@ def test_a_pod_that_had_ended_before_holds_nobody_up(tmp_path: Path) -> None:
     seen = simulate(tmp_path, manifest, SLOW, "--until", "20", "--grace-period", "5")
     assert [name for name, _ in stopped(seen)] == ["w", "db-1", "db-0"]
     assert [record["timeout"] for record in seen.records if record.get("what") == "StopContainer"] == [5, 5, 5]
+
+
+SUSPENDED = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: later}
+spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: x, image: 'app:1'}]}}}
+"""
+
+
+def test_a_run_does_not_wait_for_a_suspended_job(tmp_path: Path) -> None:
+    seen = simulate(tmp_path, SUSPENDED)
+    assert (seen.status, pods(seen)) == (1, [])
+    assert "the Job is suspended: it makes no pods, and no run waits for it" in seen.err
+    assert "why    JobSuspended: Job suspended" in seen.err
+
+
+def test_nor_does_one_with_others(tmp_path: Path) -> None:
+    other = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+    other += "spec: {restartPolicy: Never, containers: [{name: c, image: 'busybox:1', command: [sleep, '5']}]}\n"
+    seen = simulate(tmp_path, f"{SUSPENDED}---\n{other}")
+    assert seen.status == 1
+    assert seen.length("c") == pytest.approx(5, abs=0.5)
+
+
+def test_nor_for_a_paused_deployment(tmp_path: Path) -> None:
+    seen = simulate(tmp_path, workload("Deployment", spec="paused: true, "))
+    assert (seen.status, pods(seen)) == (0, [])
+    assert "the Deployment is paused: it makes no pods, and no run waits for it" in seen.err
+
+
+def test_nor_for_a_job_without_parallelism(tmp_path: Path) -> None:
+    seen = simulate(tmp_path, SUSPENDED.replace("suspend: true", "parallelism: 0"))
+    assert (seen.status, pods(seen)) == (1, [])
+    assert "job/later  not finished" in seen.err

@@ -109,8 +109,8 @@ def workload(kind: str, spec: str, metadata: str = "name: w") -> str:
 
 
 NOTES = [
-    ("a suspended Job", "Job", ", suspend: true", "the Job is suspended: it makes no pods and doesn't end until"),
-    ("a Job without parallelism", "Job", ", parallelism: 0", "parallelism is 0: the Job makes no pods and doesn't end"),
+    ("a suspended Job", "Job", ", suspend: true", "the Job is suspended: it makes no pods, and no run waits"),
+    ("a Job without parallelism", "Job", ", parallelism: 0", "parallelism is 0: the Job makes no pods, and no run"),
     ("a Job of another controller", "Job", ", managedBy: example.com/q", "Job/w is not run: it is left to example.com"),
     ("no replicas", "ReplicaSet", ", replicas: 0", "replicas is 0: it makes no pods"),
     (

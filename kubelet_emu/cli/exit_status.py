@@ -57,6 +57,7 @@ class RunOutcome:
     pods: tuple[PodOutcome, ...] = ()
     jobs_succeeded: tuple[bool, ...] = ()
     has_unfinished_job: bool = False
+    has_idle_job: bool = False
     happened: frozenset[FailOn] = frozenset()
     has_lost_records: bool = False
 
@@ -76,7 +77,7 @@ def exit_status(outcome: RunOutcome, fail_on: frozenset[FailOn] = frozenset()) -
         is_good = all((pod.was_ready or pod.has_succeeded) and not pod.has_failed_init for pod in outcome.pods)
         return OK if has_begun and is_good and all(outcome.jobs_succeeded) else FAILED
     has_succeeded = all(outcome.jobs_succeeded) and all(pod.has_succeeded for pod in outcome.pods)
-    return OK if has_succeeded else FAILED
+    return OK if has_succeeded and not outcome.has_idle_job else FAILED
 
 
 def outcome_of(facts: Facts, why: Why) -> RunOutcome:
@@ -84,9 +85,14 @@ def outcome_of(facts: Facts, why: Why) -> RunOutcome:
     finished = {uid for uid, job in facts.jobs.items() if job.has_verdict}
     pods = tuple(_pod_outcome(pod) for pod in facts.pods.values() if pod.owner not in finished)
     jobs = tuple(_has_succeeded(facts.jobs[uid]) for uid in finished)
-    is_unfinished = any(not job.has_verdict and not job.has("Suspended") for job in facts.jobs.values())
+    open_jobs = [job for job in facts.jobs.values() if not job.has_verdict]
     return RunOutcome(
-        why=why, pods=pods, jobs_succeeded=jobs, has_unfinished_job=is_unfinished, happened=_happened(facts)
+        why=why,
+        pods=pods,
+        jobs_succeeded=jobs,
+        has_unfinished_job=any(not job.is_idle for job in open_jobs),
+        has_idle_job=any(job.is_idle for job in open_jobs),
+        happened=_happened(facts),
     )
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.cli.triggers import Trigger
     from kubelet_emu.journal.encode import Entry
+    from kubelet_emu.journal.facts import JobFacts
     from kubelet_emu.journal.records import Record
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -188,12 +189,12 @@ class Session:
         return all(pod.is_deleted for pod in self.facts.pods.values()) and not self._running()
 
     def _is_finished(self) -> bool:
-        """Tell whether every pod has ended for good and every Job that somebody controls has its verdict."""
+        """Tell whether every pod has ended for good and every Job that makes pods has its verdict."""
         if self.facts.keeps_running:
             return False
         jobs = [job for job in self.facts.jobs.values() if job.status is not None]
         has_begun = bool(self.facts.pods or jobs or self.facts.workloads)
-        return has_begun and self._have_ended() and all(job.is_finished for job in jobs)
+        return has_begun and self._have_ended() and all(job.is_finished or _will_stay_idle(job) for job in jobs)
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         while not condition():
@@ -288,3 +289,9 @@ class Session:
             for container in pod.containers.values()
             if any(run.started_at is not None and run.exited_at is None for run in container.runs.values())
         )
+
+
+def _will_stay_idle(job: JobFacts) -> bool:
+    """Tell whether a Job that its controller has seen makes no pods: nobody edits it during a run."""
+    is_seen = job.status is not None and job.status.start_time is not None
+    return job.is_idle and (job.has("Suspended") or is_seen)

@@ -137,13 +137,14 @@ class PodFacts:
 
 @define
 class JobFacts:
-    """One Job: its last status, and when it got its verdict."""
+    """One Job: its last status, when it got its verdict, and whether it makes pods at all (suspend, parallelism 0)."""
 
     ref: ObjectRef
     created_at: datetime | None = None
     finished_at: datetime | None = None
     status: JobStatus | None = None
     is_deleted: bool = False
+    is_idle: bool = False
 
     def has(self, condition: str) -> bool:
         """Tell whether a condition is True."""
@@ -254,11 +255,14 @@ class Facts:
 
     def _accepted(self, record: ManifestRecord, at: datetime) -> None:
         if record.ref.kind == "Job":
-            self.jobs.setdefault(record.ref.uid, JobFacts(ref=record.ref, created_at=at))
+            job = self.jobs.setdefault(record.ref.uid, JobFacts(ref=record.ref, created_at=at))
+            spec = _mapping(record.manifest.get("spec"))
+            job.is_idle = bool(spec.get("suspend")) or spec.get("parallelism") == 0
         if record.ref.kind == "Pod":
             _read_manifest(self._pod(record.ref, at), record.manifest)
         if record.ref.kind in _KEEPING:
-            replicas = _mapping(record.manifest.get("spec")).get("replicas", 1)
+            spec = _mapping(record.manifest.get("spec"))
+            replicas = 0 if spec.get("paused") else spec.get("replicas", 1)
             self.workloads[record.ref.uid] = WorkloadFacts(
                 ref=record.ref,
                 replicas=replicas if isinstance(replicas, int) else 1,

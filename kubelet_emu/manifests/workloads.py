@@ -148,13 +148,13 @@ def _makes_no_pods(obj: object) -> Iterator[tuple[str, str]]:
     """Yield why a workload makes no pods as it is written: nobody edits it during a run."""
     kind, spec = getattr(obj, "kind", ""), getattr(obj, "spec", None)
     if kind == "Job" and cast("JobSpec", spec).suspend:
-        yield "spec.suspend", "the Job is suspended: it makes no pods and doesn't end until somebody resumes it"
+        yield "spec.suspend", "the Job is suspended: it makes no pods, and no run waits for it"
     elif kind == "Job" and cast("JobSpec", spec).parallelism == 0:
-        yield "spec.parallelism", "parallelism is 0: the Job makes no pods and doesn't end"
+        yield "spec.parallelism", "parallelism is 0: the Job makes no pods, and no run waits for it"
     elif kind in _CONTROLLED and getattr(spec, "replicas", None) == 0:
         yield "spec.replicas", "replicas is 0: it makes no pods"
     elif kind == "Deployment" and getattr(spec, "paused", None):
-        yield "spec.paused", "the Deployment is paused: it makes no pods until somebody resumes it"
+        yield "spec.paused", "the Deployment is paused: it makes no pods, and no run waits for it"
 
 
 def claim_names(stateful_set: StatefulSet) -> tuple[str, ...]:

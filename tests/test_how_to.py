@@ -65,5 +65,5 @@ def test_a_how_to_works_as_it_is_written(page: Path, tmp_path: Path, monkeypatch
     assert ran
 
 
-def test_there_are_four() -> None:
-    assert len(PAGES) == 4
+def test_there_are_five() -> None:
+    assert len(PAGES) == 5

@@ -359,6 +359,7 @@ def test_programs_read_the_summary_as_an_object() -> None:
         "stop_seconds": 2.0,
         "grace_seconds": 30.0,
         "order": "KEP-753",
+        "because": "",
     }
     assert main == {
         "name": "main",
@@ -381,3 +382,26 @@ def test_of_what_still_runs_a_program_reads_nulls() -> None:
     assert pod["containers"][0]["runs"] == [  # type: ignore[has-type]
         {"run": 1, "seconds": None, "exit": None, "ended_by": "", "because": ""}
     ]
+
+
+def with_target(seconds: float, verdict_type: str = "", target: str = "FailureTarget") -> JobRecord:
+    conditions = (JobCondition(type=target, status="True", reason="DeadlineExceeded"),)
+    if verdict_type:
+        conditions += (JobCondition(type=verdict_type, status="True", reason="DeadlineExceeded"),)
+    return JobRecord(at=at(seconds), ref=JOB, status=JobStatus(conditions=conditions))
+
+
+GOES = status(6, "Running", deleting=True, grace=30)
+DELETED: dict[str, tuple[tuple[JobRecord, ...], bool]] = {
+    "by its Job, which has failed": ((with_target(6), with_target(9, "Failed")), True),
+    "by its Job, which will fail": ((with_target(6),), True),
+    "by its Job, which had enough successes": ((with_target(6, target="SuccessCriteriaMet"),), True),
+    "by somebody else, after the verdict": ((with_target(4, "Failed"),), False),
+    "by somebody else, of a Job that goes on": ((verdict(5, "Suspended", "JobSuspended"),), False),
+}
+
+
+@pytest.mark.parametrize(("jobs", "is_told"), DELETED.values(), ids=DELETED.keys())
+def test_a_pod_says_why_its_job_deleted_it(jobs: tuple[JobRecord, ...], *, is_told: bool) -> None:
+    text = text_of(MADE, of_job(containers=(container("main"),)), start(2, "main"), jobs[0], GOES, *jobs[1:])
+    assert ("why    deleted by its Job: DeadlineExceeded" in text) is is_told

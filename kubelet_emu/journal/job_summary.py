@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.journal.facts import Facts, JobFacts, PodFacts
 
+_CRITERIA = ("FailureTarget", "SuccessCriteriaMet")
 _VERDICTS = ("Complete", "Failed", "Suspended")
 
 
@@ -47,6 +48,17 @@ def summarize_job(job: JobFacts, facts: Facts) -> JobSummary:
         seconds=_between(job.created_at, job.finished_at),
         sidecar_seconds=_sidecar_seconds(pods),
     )
+
+
+def why_deleted(pod: PodFacts, facts: Facts) -> str:
+    """Return why a pod's Job deleted it before its verdict, empty when it did not or has not said so."""
+    job, deleted_at = facts.jobs.get(pod.owner), pod.stop_requested_at
+    if job is None or job.status is None or deleted_at is None:
+        return ""
+    if job.finished_at is not None and deleted_at > job.finished_at:
+        return ""
+    criteria = (each for each in job.status.conditions if each.type in _CRITERIA and each.status == "True")
+    return next((f"deleted by its Job: {each.reason}" for each in criteria if each.reason), "")
 
 
 def _why(job: JobFacts, verdict: str) -> str:

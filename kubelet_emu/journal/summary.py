@@ -13,7 +13,7 @@ from attrs import frozen
 
 from kubelet_emu.journal.endings import EndedBy, Ending, ending_of
 from kubelet_emu.journal.facts import ContainerKind
-from kubelet_emu.journal.job_summary import JobSummary, summarize_job
+from kubelet_emu.journal.job_summary import JobSummary, summarize_job, why_deleted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -62,7 +62,10 @@ class BadEnd:
 
 @frozen(kw_only=True)
 class PodSummary:
-    """One pod. `stop_seconds` is None when nothing of it was stopped; `order` is empty without sidecars."""
+    """One pod. `stop_seconds` is None when nothing of it was stopped; `order` is empty without sidecars.
+
+    `why` says why its Job deleted it.
+    """
 
     name: str
     phase: str
@@ -72,6 +75,7 @@ class PodSummary:
     stop_seconds: float | None = None
     grace_seconds: float = 0
     order: str = ""
+    why: str = ""
     bad_ends: tuple[BadEnd, ...] = ()
 
 
@@ -86,10 +90,11 @@ class SummaryModel:
 def summarize(facts: Facts) -> SummaryModel:
     """Return the summary of a run."""
     jobs = tuple(summarize_job(job, facts) for job in facts.jobs.values())
-    return SummaryModel(pods=tuple(_summarize_pod(pod) for pod in facts.pods.values()), jobs=jobs)
+    pods = tuple(_summarize_pod(pod, why_deleted(pod, facts)) for pod in facts.pods.values())
+    return SummaryModel(pods=pods, jobs=jobs)
 
 
-def _summarize_pod(pod: PodFacts) -> PodSummary:
+def _summarize_pod(pod: PodFacts, why: str) -> PodSummary:
     stop_at, grace = _stop_start(pod), float(grace_of(pod))
     stops = _stop_steps(pod, stop_at, grace)
     ends = [run.exited_at for c in pod.containers.values() for run in c.runs.values() if run.exited_at is not None]
@@ -102,6 +107,7 @@ def _summarize_pod(pod: PodFacts) -> PodSummary:
         stop_seconds=max(0.0, (max(ends) - stop_at).total_seconds()) if stops and stop_at is not None else None,
         grace_seconds=grace,
         order=_order(pod, stops, grace, stop_at),
+        why=why,
         bad_ends=_bad_ends(pod, stop_at),
     )
 

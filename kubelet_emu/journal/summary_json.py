@@ -63,6 +63,7 @@ def _pod(pod: PodFacts, summary: PodSummary, facts: Facts) -> JsonObject:
         "stop_seconds": _rounded(summary.stop_seconds),
         "grace_seconds": summary.grace_seconds,
         "order": summary.order,
+        "because": summary.why,
         "containers": [_container(container, float(grace_of(pod))) for container in pod.containers.values()],
     }
 

@@ -34,7 +34,7 @@ def _job_lines(job: JobSummary) -> list[str]:
 
 
 def _pod_lines(pod: PodSummary, width: int) -> list[str]:
-    lines = [_head(pod)]
+    lines = [_head(pod), *([f"why    {pod.why}"] if pod.why else [])]
     lines += _wrapped("start", [_start_text(step) for step in pod.starts], "", width)
     if pod.stops:
         tail = f"      order: {pod.order}" if pod.order else ""

@@ -15,7 +15,7 @@ from kubelet_emu.api.v1_status import PodCondition
 from kubelet_emu.cli.wait_watch import WaitWatch
 from kubelet_emu.cli.waits import Wait, told, waits_of
 from kubelet_emu.journal.facts import Facts, facts_of
-from kubelet_emu.journal.records import LogRecord, ManifestRecord, ObjectRef, Record
+from kubelet_emu.journal.records import EventRecord, LogRecord, ManifestRecord, ObjectRef, Record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +35,10 @@ def with_condition(record: Record) -> Record:
     return evolve(record, status=evolve(record.status, conditions=(UNSCHEDULED,)))  # type: ignore[attr-defined,misc]
 
 
+def pulls(reason: str, name: str) -> EventRecord:
+    return EventRecord(at=at(1), ref=POD, type="Normal", reason=reason, message="", container=name)
+
+
 PENDING = status(1, "Pending", waiting("main", "PodInitializing"))
 RUNNING = status(9, "Running", running("main", ready=False))
 READY = status(9, "Running", running("main"), ready=True)
@@ -43,6 +47,29 @@ WAITS: dict[str, tuple[tuple[Record, ...], str]] = {
     "a node": ((GATED, with_condition(PENDING)), "for a node"),
     "the start of the first container": ((GATED, PENDING), "for init to start"),
     "an image": ((GATED, status(1, "Pending", waiting("init", "ErrImagePull"))), "for the image of init"),
+    "a pull": ((GATED, PENDING, pulls("Pulling", "init")), "for init's image to be pulled"),
+    "a pull that has failed": (
+        (
+            GATED,
+            pulls("Pulling", "init"),
+            pulls("Failed", "init"),
+            status(1, "Pending", waiting("init", "ErrImagePull")),
+        ),
+        "for the image of init",
+    ),
+    "the start after a pull": (
+        (GATED, PENDING, pulls("Pulling", "init"), pulls("Pulled", "init")),
+        "for init to start",
+    ),
+    "a pull before the stop": (
+        (
+            PLAIN,
+            PENDING,
+            pulls("Pulling", "main"),
+            status(2, "Pending", waiting("main", "ContainerCreating"), deleting=True),
+        ),
+        "for the pull of main's image before it stops, as on a node",
+    ),
     "an object": (
         (GATED, status(1, "Pending", waiting("init", "CreateContainerConfigError", 'secret "s" not found'))),
         'for what init is made of (secret "s" not found)',

@@ -180,6 +180,7 @@ def make_settings(running: Running) -> KubeletSettings:
         if options.is_simulated
         else DockerCredentials(path=docker_config_path(os.environ), warn=warn),
         pull_override=options.pull,
+        on_pull=running.on_pull,
         publish_address=options.publish_address,
         keep_removed=options.keep,
     )

@@ -17,6 +17,7 @@ from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.hint_watch import HintWatch
 from kubelet_emu.cli.inputs import read_inputs, show_problems
 from kubelet_emu.cli.outputs import open_outputs
+from kubelet_emu.cli.pull_watch import PullWatch
 from kubelet_emu.cli.run_plan import Plan, Running
 from kubelet_emu.cli.session import Session
 from kubelet_emu.cli.sinks import AfterEnd
@@ -163,7 +164,7 @@ async def _run(
 ) -> int:
     """Run a plan with its records open; returns the exit status."""
     outputs = open_outputs(plan.options, streams)
-    send_diagnostics(outputs.err)
+    send_diagnostics(outputs.diagnostics)
     run = _Run(plan=plan, outputs=outputs, timebase=_timebase(plan.options))
     is_hurried = True
     try:
@@ -186,6 +187,7 @@ class _Run:
     journal: Journal = field(init=False)
     hints: HintWatch = field(init=False)
     waits: WaitWatch = field(init=False)
+    pulls: PullWatch = field(init=False)
     _drawn: list[Entry] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -204,6 +206,7 @@ class _Run:
         )
         self.hints = HintWatch(self.session.facts, self._hint)
         self.waits = WaitWatch(self.session.facts, self._tell_waiting)
+        self.pulls = PullWatch(self._tell_of_pull, self.outputs.live)
         self.journal = Journal(
             now=self.timebase.now,
             sinks=(*self.outputs.sinks(self.timebase.epoch, options), *pictures, self.session, self.hints, self.waits),
@@ -224,6 +227,9 @@ class _Run:
     def _tell_waiting(self, text: str) -> None:
         self.outputs.advise(f"waiting: {text}", self.timebase.now(), is_warning=False)
 
+    def _tell_of_pull(self, text: str) -> None:
+        self.outputs.advise(text, self.timebase.now(), is_warning=False)
+
     async def to_its_end(self, open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]]) -> Why:
         """Run the session with somebody serving the readers, sum up, and return what ended it."""
         async with trio.open_nursery() as readers:
@@ -232,6 +238,7 @@ class _Run:
             self.outputs.run(readers, self.session.request_stop)
             readers.start_soon(self.hints.run)
             readers.start_soon(self.waits.run)
+            readers.start_soon(self.pulls.run)
             why = await self._in_its_folder(open_emulator)
             readers.cancel_scope.cancel()
         self._sum_up(why)
@@ -265,7 +272,7 @@ class _Run:
         instance, options = self.plan.instance, self.plan.options
         if not options.is_simulated:
             _make_folder(instance)
-        running = Running(plan=self.plan, emit=self.emit, timebase=self.timebase)
+        running = Running(plan=self.plan, emit=self.emit, timebase=self.timebase, on_pull=self.pulls)
         try:
             return await self.session.run(lambda: open_emulator(running))
         finally:

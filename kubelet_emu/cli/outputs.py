@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, TextIO
 from attrs import define, field, frozen
 
 from kubelet_emu.cli.failures import InputError
+from kubelet_emu.cli.live_lines import LiveLines
 from kubelet_emu.cli.sinks import AfterEnd, InOrder
-from kubelet_emu.journal.console import Console, Stream, wants_colour
+from kubelet_emu.journal.console import Console, Stream, is_terminal, wants_colour
 from kubelet_emu.journal.encode import Entry
 from kubelet_emu.journal.journal import LogWriter
 from kubelet_emu.journal.outlet import Outlet, open_outlet
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.cli.options import RunOptions
     from kubelet_emu.journal.journal import Sink
+    from kubelet_emu.journal.outlet import Writable
 
 LAST_PATIENCE_SECONDS = 1.0
 
@@ -54,6 +56,7 @@ class Outputs:
     err: Outlet
     log: Outlet | None = None
     trace: Outlet | None = None
+    live: LiveLines | None = None
     _in_order: InOrder | None = field(default=None, init=False)
     _shown: Sink | None = field(default=None, init=False)
     _told: set[Outlet] = field(factory=set, init=False)
@@ -67,13 +70,23 @@ class Outputs:
         return [*sinks, *map(AfterEnd, (*renderers, *self.streams.listeners, self._console(options)))]
 
     def _console(self, options: RunOptions) -> Sink:
-        logs = Stream(self.out, wants_colour(self.streams.out, os.environ))
-        changes = Stream(self.err, wants_colour(self.streams.err, os.environ))
+        logs = Stream(self._above(self.out), wants_colour(self.streams.out, os.environ))
+        changes = Stream(self.diagnostics, wants_colour(self.streams.err, os.environ))
         console = Console(logs=None if options.output == "json" else logs, changes=changes)
         self._shown = console
         if options.is_simulated and options.speed is None:
             self._shown = self._in_order = InOrder(console)
         return self._shown
+
+    @property
+    def diagnostics(self) -> Writable:
+        """Return where text on stderr goes."""
+        return self._above(self.err)
+
+    def _above(self, outlet: Outlet) -> Writable:
+        """Return where text of an outlet goes; what is no terminal is no matter of the live lines."""
+        is_shown = outlet is self.err or is_terminal(self.streams.out, os.environ)
+        return outlet if self.live is None or not is_shown else self.live.above(outlet)
 
     def advise(self, text: str, at: datetime, *, is_warning: bool = True) -> None:
         """Show advice among what happens; it is no fact, so no record file has it."""
@@ -97,7 +110,7 @@ class Outputs:
 
     def say(self, *lines: str) -> None:
         """Write lines to stderr, between what happens there."""
-        self.err.write("".join(f"{line}\n" for line in lines))
+        self.diagnostics.write("".join(f"{line}\n" for line in lines))
 
     def _tell(self, outlet: Outlet) -> None:
         if self._lacks(outlet) and outlet not in self._told:
@@ -146,6 +159,8 @@ class Outputs:
 
     def leave(self) -> None:
         """Hand over what goes in a moment, before the process leaves."""
+        if self.live is not None:
+            self.live.show(())
         self.err.finish(LAST_PATIENCE_SECONDS)
 
 
@@ -156,6 +171,8 @@ def open_outputs(options: RunOptions, streams: Streams) -> Outputs:
         out=Outlet(name="stdout", file=streams.out, tells_loss=options.output != "json"),
         err=Outlet(name="stderr", file=streams.err),
     )
+    if not options.is_simulated and is_terminal(streams.err, os.environ):
+        outputs.live = LiveLines(outputs.err)
     if options.log is not None:
         outputs.log = _open(options.log, "--log")
     if options.trace is not None:

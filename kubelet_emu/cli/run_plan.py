@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
     from kubelet_emu.embedding.instances import Instance
     from kubelet_emu.images.mirrors import Mirror
+    from kubelet_emu.images.outcome import PullUpdate
     from kubelet_emu.journal.records import Record
     from kubelet_emu.kubelet.timebase import Timebase
 
@@ -39,3 +40,4 @@ class Running:
     plan: Plan
     emit: Callable[[Record], None]
     timebase: Timebase
+    on_pull: Callable[[PullUpdate], None] | None = None

@@ -52,7 +52,12 @@ def _names(names: list[str]) -> str:
 
 def _of_pod(pod: PodFacts) -> str:
     """Return what a pod waits for, empty when it runs, has ended, or is being stopped."""
-    if pod.status is None or pod.is_terminal or pod.is_ready or pod.stop_requested_at is not None:
+    if pod.status is None or pod.is_terminal:
+        return ""
+    if pod.stop_requested_at is not None:
+        pulling = (each.name for each in pod.containers.values() if each.is_pulling)
+        return next((f"for the pull of {name}'s image before it stops, as on a node" for name in pulling), "")
+    if pod.is_ready:
         return ""
     if any(each.type == reasons.POD_SCHEDULED and each.status == "False" for each in pod.status.conditions):
         return "for a node"
@@ -74,6 +79,8 @@ def _of_gate(container: ContainerFacts) -> str:
 
 def _of_start(container: ContainerFacts) -> str:
     """Return why a container has not started yet; how it is made takes a moment, which is nothing to wait for."""
+    if container.is_pulling:
+        return f"for {container.name}'s image to be pulled"
     if container.waiting_reason in _NO_IMAGE:
         return f"for the image of {container.name}"
     if container.waiting_reason == reasons_creation.CREATE_CONTAINER_CONFIG_ERROR:

@@ -30,7 +30,12 @@ _CONTAINER_COLOURS = tuple(f"\x1b[{code}m" for code in (36, 32, 35, 34, 33, 96, 
 
 def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
     """Tell whether to colour a stream: a terminal, and neither NO_COLOR nor TERM=dumb."""
-    return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb" and stream.isatty()
+    return not environ.get("NO_COLOR") and is_terminal(stream, environ)
+
+
+def is_terminal(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Tell whether a stream is a terminal that knows more than lines."""
+    return environ.get("TERM") != "dumb" and stream.isatty()
 
 
 def local_time(at: datetime) -> str:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from kubelet_emu.api.reasons import START_ERROR
+from kubelet_emu.api.reasons import FAILED, START_ERROR, WARNING
+from kubelet_emu.api.reasons_images import PULLED, PULLING
 from kubelet_emu.journal.records import (
     DeletedRecord,
     EffectRecord,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from kubelet_emu.journal.records import ObjectRef
 
 DEFAULT_GRACE_SECONDS = 30
+_OF_PULLS = frozenset({PULLING, PULLED, FAILED})
 _KEEPING = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"})
 
 
@@ -92,6 +94,7 @@ class ContainerFacts:
     waiting_reason: str = ""
     waiting_message: str = ""
     restarts: int = 0
+    is_pulling: bool = False
 
     def run(self, number: int) -> RunFacts:
         """Return the facts of a run, new ones when it wasn't heard of before."""
@@ -231,12 +234,18 @@ class Facts:
                 _see_hook(self._run(record, entry.at), record)
             case LogRecord():
                 _see_line(self._run(record, entry.at), entry.at)
-            case EventRecord(type="Warning"):
-                self.warnings.append(record)
+            case EventRecord():
+                self._see_event(record, entry.at)
             case JobRecord():
                 self._see_job(record, entry.at)
             case DeletedRecord():
                 self._gone(record.ref, entry.at)
+
+    def _see_event(self, record: EventRecord, at: datetime) -> None:
+        if record.type == WARNING:
+            self.warnings.append(record)
+        if record.container and record.ref.kind == "Pod" and record.reason in _OF_PULLS:
+            self._pod(record.ref, at).container(record.container).is_pulling = record.reason == PULLING
 
     def _pod(self, ref: ObjectRef, at: datetime) -> PodFacts:
         if ref.uid not in self.pods:

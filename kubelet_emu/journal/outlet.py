@@ -74,6 +74,11 @@ class Outlet:
         if self._waiting or self.error is not None:
             self._changed.set()
 
+    @property
+    def is_behind(self) -> bool:
+        """Tell whether the reader hasn't taken all of it yet, or takes nothing more."""
+        return bool(self._waiting) or self.error is not None
+
     def _drops(self, text: str) -> bool:
         """Tell whether there is no room; once there is again, say how much is missing."""
         limit = self.most_bytes // 2 if self._lost else self.most_bytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import enum
 import http.client
 import re
@@ -61,12 +62,14 @@ class Trouble:
 class FaultyRegistry:
     """Passes requests on to the registry at a port, but for those that have `troubles`.
 
-    Of a closed gate each repository's first request for a manifest waits until it is let in.
+    Of a closed gate each repository's first request for a manifest waits until it is let in. With `credentials`
+    (USER:PASSWORD) every request needs them.
     """
 
     upstream_port: int
     troubles: list[Trouble] = field(factory=list)
     is_gated: bool = False
+    credentials: str = ""
     waiting: list[str] = field(factory=list, init=False)
     requests: list[str] = field(factory=list, init=False)
     authorizations: set[str] = field(factory=set, init=False)
@@ -80,6 +83,11 @@ class FaultyRegistry:
     def address(self) -> str:
         """Return host and port, as image names start with them."""
         return f"127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def encoded_credentials(self) -> str:
+        """Return the credentials as they are sent."""
+        return base64.b64encode(self.credentials.encode()).decode()
 
     def __enter__(self) -> Self:
         """Serve."""
@@ -138,6 +146,11 @@ class FaultyRegistry:
             self.requests.append(f"{request.command} {request.path}")
             self._changed.notify_all()
             self.authorizations.add(request.headers.get("Authorization", ""))
+        if self.credentials and request.headers.get("Authorization") != f"Basic {self.encoded_credentials}":
+            challenge = ("Www-Authenticate", 'Basic realm="kemu"')
+            body = b'{"errors": [{"code": "UNAUTHORIZED", "message": "authentication required"}]}'
+            _send(request, 401, body, headers=(challenge, ("Content-Type", "application/json")))
+            return
         if found and stage is Stage.MANIFEST and self.is_gated:
             self._wait_at_the_gate(found["repository"])
         trouble = self._trouble(stage)

@@ -58,6 +58,7 @@ def test_which_puller_the_two_fields_choose(why: str, text: str, expected: tuple
     assert (configuration.serialize_image_pulls, configuration.max_parallel_image_pulls) == expected
 
 
+LISTED = "imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist:"
 REFUSED = [
     ("serial with two", "serializeImagePulls: true\nmaxParallelImagePulls: 2", 4, SERIAL_REFUSAL),
     ("zero pulls", "maxParallelImagePulls: 0", 3, "invalid configuration: maxParallelImagePulls 0 must be a positive"),
@@ -73,6 +74,16 @@ REFUSED = [
     ("negative pods", "maxPods: -1", 3, "maxPods (--max-pods) -1 must not be a negative number"),
     ("one log file", "containerLogMaxFiles: 1", 3, "containerLogMaxFiles 1 must be greater than 1"),
     ("unknown policy", "imagePullCredentialsVerificationPolicy: Never", 3, "'Never' is not one of NeverVerify"),
+    ("an allowlist without its policy", "preloadedImagesVerificationAllowlist: [r.io/x]", 3, "can't set `preloaded"),
+    ("a wildcard in the middle", f"{LISTED} [r.io/*/x]", 4, "a wildcard stands only at the end"),
+    ("an allowlist with a tag", f"{LISTED} ['r.io/x:1']", 4, "a tag or a digest has no place"),
+    ("an allowlist with no name", f"{LISTED} [UP]", 4, "must be lowercase"),
+    (
+        "a policy without its gate",
+        "imagePullCredentialsVerificationPolicy: AlwaysVerify\nfeatureGates: {KubeletEnsureSecretPulledImages: false}",
+        3,
+        "must not be set if `KubeletEnsureSecretPulledImages` feature gate is not enabled",
+    ),
     ("a gate with text", "featureGates: {SidecarContainers: on please}", 3, "'on please' is not true or false"),
     ("a section that is no mapping", "crashLoopBackOff: 1", 3, "a mapping is needed"),
     ("broken YAML", "a: b: c", 3, "can't hold `key: value` here"),
@@ -111,6 +122,17 @@ def test_a_file_of_another_kind_is_refused(text: str, said: str) -> None:
 def test_a_missing_file_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="No such file"):
         load("/nowhere/kubelet.yaml")
+
+
+def test_an_allowlist_has_names_and_whole_branches() -> None:
+    configuration = load_text(f"{HEAD}{LISTED} [busybox, r.io/team/*]")
+    assert configuration.preloaded_images_verification_allowlist == ("busybox", "r.io/team/*")
+    assert configuration.image_pull_credentials_verification_policy == "NeverVerifyAllowlistedImages"
+
+
+def test_an_empty_policy_is_the_default() -> None:
+    configuration = load_text(f'{HEAD}imagePullCredentialsVerificationPolicy: ""')
+    assert configuration.image_pull_credentials_verification_policy == "NeverVerifyPreloadedImages"
 
 
 def test_values_arrive_with_their_units() -> None:

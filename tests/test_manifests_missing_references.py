@@ -39,6 +39,11 @@ NEEDS = [
         CONTAINER % ", envFrom: [{secretRef: {name: one}}, {secretRef: {name: one}}]",
         ["Secret 'one'"],
     ),
+    (
+        "pull secrets",
+        PLAIN + ", imagePullSecrets: [{name: one}, {name: there}, {name: far}]",
+        ["Secret 'one'", "Secret 'far'"],
+    ),
     ("optional ones may be missing", CONTAINER % ", envFrom: [{secretRef: {name: one, optional: true}}]", []),
     ("one that is there", CONTAINER % ", envFrom: [{secretRef: {name: there}}]", []),
     ("one of another namespace", CONTAINER % ", envFrom: [{secretRef: {name: far}}]", ["Secret 'far'"]),

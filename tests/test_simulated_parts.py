@@ -28,6 +28,7 @@ from runtime.api import (
     PodSandboxConfig,
     PodSandboxMetadata,
     PodSandboxState,
+    PullProgress,
     RegistryUnavailableError,
     RuntimeEventType,
     RuntimeUnavailableError,
@@ -89,15 +90,23 @@ def test_full_names_of_images(name: str, full: str) -> None:
         (PullFault.UNAVAILABLE, RegistryUnavailableError, "dial tcp r.test: connect: connection refused"),
         (PullFault.UNAUTHORIZED, ImagePullError, "authorization failed"),
         (PullFault.SIGNATURE, SignatureValidationError, "SignatureValidationFailed: r.test/x:1"),
+        (PullFault.BREAKS_OFF, RegistryUnavailableError, "failed to copy: unexpected EOF"),
+        (PullFault.HANGS, ImagePullError, "no progress for 5m0s: context canceled"),
     ],
 )
 async def test_pulls_fail(
     fault: PullFault, kind: type[ImagePullError], text: str, autojump_clock: trio.abc.Clock
 ) -> None:
-    async with SimulatedRuntime(now, images={"r.test/x:1": SimulatedImage(fault=fault)}) as runtime:
+    image = SimulatedImage(fault=fault, size_bytes=100, bytes_per_second=10)
+    progress: list[PullProgress] = []
+    began = trio.current_time()
+    async with SimulatedRuntime(now, images={"r.test/x:1": image}) as runtime:
         with pytest.raises(kind) as caught:
-            await runtime.pull_image("r.test/x:1")
-        assert text in str(caught.value)
+            await runtime.pull_image("r.test/x:1", progress=progress.append)
+    assert text in str(caught.value)
+    seconds = {PullFault.BREAKS_OFF: 5, PullFault.HANGS: 305}
+    assert trio.current_time() - began == seconds.get(fault, 0)
+    assert [each.done_bytes for each in progress] == ([25, 50] if fault in seconds else [])
 
 
 async def test_planned_faults_come_first_and_then_end(autojump_clock: trio.abc.Clock) -> None:

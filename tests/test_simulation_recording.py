@@ -170,6 +170,7 @@ PULLS = [
     ("a pull that takes its time", "{size: 60Mi, speed: 20Mi}", {"size": 60 << 20, "speed": 20 << 20}),
     ("pulls that fail", "{pulls: [notFound, denied, badSignature, unavailable]}",
      {"pulls": ["notFound", "denied", "badSignature", "unavailable"]}),
+    ("pulls that come to nothing", "{pulls: [breaksOff, hangs]}", {"pulls": ["breaksOff", "hangs"]}),
     ("an image that is there", "{present: true}", {"present": True}),
 ]  # fmt: skip
 

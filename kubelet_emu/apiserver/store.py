@@ -358,7 +358,8 @@ class APIServer:
 def _admitted(pod: T) -> T:
     """Give a new pod its phase, the namespace's service account and the priority of its class.
 
-    A mirror pod has no service account. Source: podStrategy.PrepareForCreate, ServiceAccount and Priority admission.
+    A mirror pod has no service account. Differs: there are no service accounts whose pull secrets it could get.
+    Source: podStrategy.PrepareForCreate, ServiceAccount and Priority admission.
     """
     status, spec = pod.status, pod.spec  # type: ignore[attr-defined]
     if CONFIG_MIRROR_ANNOTATION not in pod.metadata.annotations and not spec.service_account_name:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from kubelet_emu.api.image_names import InvalidImageNameError, parse_image_name
 from kubelet_emu.config.durations import parse_duration
 from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.config.reading import ConfigurationError, RawConfiguration, read_configuration
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["ConfigurationError", "KubeletConfiguration", "ShutdownGracePeriodByPodPriority", "load", "load_text"]
 
 _LONGEST_RESTART_PERIOD = 300.0
-_VERIFICATION_POLICIES = ("NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages", "AlwaysVerify")
+_POLICY, _ALLOWLIST = "imagePullCredentialsVerificationPolicy", "preloadedImagesVerificationAllowlist"
+_VERIFICATION_GATE, _ALLOWLISTED = "KubeletEnsureSecretPulledImages", "NeverVerifyAllowlistedImages"
+_VERIFICATION_POLICIES = ("NeverVerify", "NeverVerifyPreloadedImages", _ALLOWLISTED, "AlwaysVerify")
 
 
 @frozen(kw_only=True)
@@ -175,10 +178,7 @@ def _check(raw: RawConfiguration) -> None:
         raw.invalid("maxPods", f"maxPods (--max-pods) {value} must not be a negative number")
     if (value := raw.number("containerLogMaxFiles", 2)) < 2:
         raw.invalid("containerLogMaxFiles", f"containerLogMaxFiles {value} must be greater than 1")
-    policy = raw.values.get("imagePullCredentialsVerificationPolicy")
-    if policy not in (None, "", *_VERIFICATION_POLICIES):
-        allowed = ", ".join(_VERIFICATION_POLICIES)
-        raw.invalid("imagePullCredentialsVerificationPolicy", f"{policy!r} is not one of {allowed}")
+    _check_verification(raw)
 
 
 def _check_pulls(raw: RawConfiguration) -> None:
@@ -194,6 +194,34 @@ def _check_pulls(raw: RawConfiguration) -> None:
             "(--serialize-image-pulls) is set to false"
         )
         raw.invalid("maxParallelImagePulls", text)
+
+
+def _check_verification(raw: RawConfiguration) -> None:
+    """Check who may use images that are there (KEP-2535)."""
+    policy, allowlist = raw.values.get(_POLICY), _texts(raw.values.get(_ALLOWLIST))
+    gates = raw.values.get("featureGates")
+    is_off = isinstance(gates, dict) and gates.get(_VERIFICATION_GATE) is False
+    for name in (_POLICY, _ALLOWLIST):
+        if is_off and raw.values.get(name):
+            raw.invalid(name, f"`{name}` must not be set if `{_VERIFICATION_GATE}` feature gate is not enabled")
+    if policy not in (None, "", *_VERIFICATION_POLICIES):
+        raw.invalid(_POLICY, f"{policy!r} is not one of {', '.join(_VERIFICATION_POLICIES)}")
+    elif allowlist and policy != _ALLOWLISTED:
+        raw.invalid(_ALLOWLIST, f'can\'t set `{_ALLOWLIST}` if `{_POLICY}` is not "{_ALLOWLISTED}"')
+    for index, pattern in enumerate(allowlist):
+        if fault := _pattern_fault(pattern):
+            raw.invalid(f"{_ALLOWLIST}[{index}]", f"{pattern!r}: {fault}")
+
+
+def _pattern_fault(pattern: str) -> str:
+    """Return why a pattern can't be one of images, empty where it can."""
+    if "*" in pattern.removesuffix("/*"):
+        return "a wildcard stands only at the end, as /*"
+    try:
+        name = parse_image_name(pattern.removesuffix("/*"))
+    except InvalidImageNameError as error:
+        return str(error)
+    return "a tag or a digest has no place in it" if name.tag or name.digest else ""
 
 
 def _check_shutdown(raw: RawConfiguration) -> None:

@@ -71,8 +71,8 @@ class Puller:
     async def pull(self, image: str, keyring: Keyring, progress: Callable[[PullProgress], None]) -> Pulled:
         """Pull from the first place that has the image; CRIError with every place's text.
 
-        A credential is offered only to the registry it is for; the pod's come before the node's, which are looked up
-        when the pod's have failed. Cancellation stops waiting for the pull.
+        The pod's credentials come before the node's, which are looked up when the pod's have failed. Cancellation stops
+        waiting for the pull. Differs: a credential is offered only to the registry it is for, not to its mirrors.
         """
         errors: list[CRIError] = []
         for source in image_sources(image, self.mirrors):

@@ -50,8 +50,27 @@ class Needed(NamedTuple):
 
 
 def missing_references(expansion: Expansion) -> tuple[Problem, ...]:
-    """Return a warning for each object or key that is needed and not there, once for each pod or workload."""
-    return tuple(_problem(needed) for needed in needed_references(expansion))
+    """Return a warning for each object or key that is needed and not there, once for each pod or workload.
+
+    A pull secret is not needed, the pull is tried without it; the user should know all the same.
+    """
+    return (*(_problem(needed) for needed in needed_references(expansion)), *_pull_secrets(expansion))
+
+
+def _pull_secrets(expansion: Expansion) -> Iterator[Problem]:
+    known = {_identity(each) for each in expansion.stored}
+    for runnable in expansion.runnables:
+        namespace = runnable.object.metadata.namespace or _DEFAULT
+        references = () if runnable.pod_spec is None else runnable.pod_spec.image_pull_secrets
+        for index, reference in enumerate(references):
+            if reference.name and (SECRET, namespace, reference.name) not in known:
+                yield runnable.loaded.problem(
+                    f"{runnable.spec_path}.imagePullSecrets[{index}].name",
+                    "Missing",
+                    f"{SECRET} {reference.name!r} is in none of the manifests, so images are pulled without it",
+                    hint="name its file, too; the credentials of docker login are used as well",
+                    severity="warning",
+                )
 
 
 def needed_references(expansion: Expansion) -> Iterator[Needed]:

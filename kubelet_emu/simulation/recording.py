@@ -34,6 +34,8 @@ _PULLED = re.compile(r'Successfully pulled image "([^"]+)" in (\S+) \(.*\)\. Ima
 _PRESENT = re.compile(r'Container image "([^"]+)" already present on machine')
 _PULL_FAILED = re.compile(r'Failed to pull image "([^"]+)": (.*)', re.DOTALL)
 _FAULTS = (
+    ("hangs", re.compile("no progress for")),
+    ("breaksOff", re.compile("failed to copy: ")),
     ("badSignature", re.compile("SignatureValidationFailed")),
     ("denied", re.compile("denied|unauthorized|authorization|authentication", re.IGNORECASE)),
     ("notFound", re.compile("not found|manifest unknown", re.IGNORECASE)),

@@ -33,6 +33,8 @@ class PullEnd(enum.Enum):
     UNAVAILABLE = "unavailable"
     DENIED = "denied"
     BAD_SIGNATURE = "badSignature"
+    HANGS = "hangs"
+    BREAKS_OFF = "breaksOff"
 
 
 @frozen(kw_only=True)
@@ -124,6 +126,7 @@ class ImageEntry:
     present: bool | None = None
     shell: bool | None = None
     user: int | None = None
+    credentials: str = field(default="", repr=False)
     files: Mapping[str, str] = field(factory=dict)
     program: Behaviour | None = None
 

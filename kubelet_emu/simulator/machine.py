@@ -37,6 +37,8 @@ _PULL_FAULTS = {
     values.PullEnd.UNAVAILABLE: PullFault.UNAVAILABLE,
     values.PullEnd.DENIED: PullFault.UNAUTHORIZED,
     values.PullEnd.BAD_SIGNATURE: PullFault.SIGNATURE,
+    values.PullEnd.HANGS: PullFault.HANGS,
+    values.PullEnd.BREAKS_OFF: PullFault.BREAKS_OFF,
 }
 
 
@@ -79,9 +81,16 @@ def _row(entry: ImageEntry, user: int | None = None) -> SimulatedImage:
         size_bytes=DEFAULT_IMAGE.size_bytes if entry.size is None else entry.size,
         bytes_per_second=BYTES_PER_SECOND if entry.speed is None else entry.speed,
         kind=kinds[entry.shell],
+        credentials=_credentials(entry.credentials),
         uid=entry.user if user is None else user,
         files={path: text.encode() for path, text in entry.files.items()},
     )
+
+
+def _credentials(text: str) -> tuple[str, str] | None:
+    """Return user and password of `USER:PASSWORD`, None where a pull needs none."""
+    user, _, password = text.partition(":")
+    return (user, password) if text else None
 
 
 def make_faults(simulation: Simulation, runnables: tuple[Workload, ...]) -> FaultPlan:

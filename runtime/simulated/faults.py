@@ -26,6 +26,8 @@ class PullFault(enum.Enum):
     UNAVAILABLE = "unavailable"
     UNAUTHORIZED = "unauthorized"
     SIGNATURE = "signature"
+    HANGS = "hangs"
+    BREAKS_OFF = "breaks off"
 
 
 @frozen

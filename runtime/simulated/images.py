@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SIZE_BYTES = 5 << 20
 PROGRESS_STEPS = 4
+SILENCE_SECONDS = 300.0  # containerd's image_pull_progress_timeout
 
 
 class ImageKind(enum.Enum):
@@ -188,20 +189,32 @@ class ImageStore:
             fault = fault or PullFault.UNAUTHORIZED
         fault = fault or row.fault
         if fault is not None:
+            await self._transfer(full, row, progress, fault)
             raise pull_error(fault, full)
         await self._transfer(full, row, progress)
         image = self._image(full, row)
         self._present[full] = image
         return image.id
 
-    async def _transfer(self, name: str, row: SimulatedImage, progress: Callable[[PullProgress], None] | None) -> None:
+    async def _transfer(
+        self,
+        name: str,
+        row: SimulatedImage,
+        progress: Callable[[PullProgress], None] | None,
+        fault: PullFault | None = None,
+    ) -> None:
+        """Let the time of a transfer pass: half of it for one that breaks off or comes no further, else none."""
+        if fault not in {None, PullFault.HANGS, PullFault.BREAKS_OFF}:
+            return
         seconds = row.size_bytes / row.bytes_per_second
         started = trio.current_time()
-        for step in range(1, PROGRESS_STEPS + 1):
+        for step in range(1, (PROGRESS_STEPS if fault is None else PROGRESS_STEPS // 2) + 1):
             if seconds:
                 await self.turn(f"pull {name}", started + seconds * step / PROGRESS_STEPS)
             if progress is not None:
                 progress(PullProgress(done_bytes=row.size_bytes * step // PROGRESS_STEPS, total_bytes=row.size_bytes))
+        if fault is PullFault.HANGS:
+            await self.turn(f"pull {name}", trio.current_time() + SILENCE_SECONDS)
 
 
 def pull_error(fault: PullFault, name: str) -> ImagePullError:
@@ -217,6 +230,10 @@ def pull_error(fault: PullFault, name: str) -> ImagePullError:
             return ImagePullError(pull_texts.denied(name, "no basic auth credentials"))
         case PullFault.SIGNATURE:
             return SignatureValidationError(f"SignatureValidationFailed: {name}: no valid signature")
+        case PullFault.HANGS:
+            return ImagePullError(pull_texts.no_progress(name, "5m0s"))
+        case PullFault.BREAKS_OFF:
+            return RegistryUnavailableError(pull_texts.uncopied(name, "unexpected EOF"))
 
 
 def _join(one: Image, other: Image) -> Image:

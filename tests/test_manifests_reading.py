@@ -64,6 +64,10 @@ SCALARS = [
     ("18446744073709551615", 2**64 - 1),
     ("18446744073709551616", 2.0**64),
     ("1e999", "1e999"),
+    (".5e999", ".5e999"),
+    (".Infinity", ".Infinity"),
+    ("-0b11", -3),
+    ("+.inf", float("inf")),
     (".inf", float("inf")),
     ("-.INF", float("-inf")),
     ("=", "="),
@@ -144,6 +148,22 @@ FAULTS = [
     ("an empty key", POD.replace("name: p", "~: p"), 4, "Syntax", "a key is missing before the colon"),
     ("a merge of text", POD + "  <<: b\n", 9, "Syntax", "must be a mapping"),
     ("nothing", "# nothing\n---\n", 1, "Empty", "no document"),
+    ("a variable that isn't filled in", POD + "    ports: [{containerPort: ${PORT}}]\n", 9, "Template", "envsubst"),
+    ("one as a value", POD + "  terminationGracePeriodSeconds: ${GRACE}\n", 9, "Wrong type", "isn't filled in"),
+    ("one as a quantity", POD + "    resources: {limits: {cpu: '${CPU}'}}\n", 9, "Wrong type", "isn't filled in"),
+    ("a mark before a value", POD.replace("name: p", "name: @name@"), 4, "Syntax", "can't begin with"),
+    ("an open list", POD + "    args: [a, b\n", 10, "Syntax", "the ] of a list is missing"),
+    (
+        "a kustomization",
+        "apiVersion: kustomize.config.k8s.io/v1\nkind: Kustomization\n",
+        2,
+        "Unknown kind",
+        "kubectl kus",
+    ),
+    ("a list of nothing", "apiVersion: v1\nkind: List\nitems: []\n", 3, "Empty", "no items"),
+    ("a list without items", "apiVersion: v1\nkind: List\n", 1, "Empty", "no items"),
+    ("a list of text", "apiVersion: v1\nkind: List\nitems: {}\n", 3, "Wrong type", "a list of objects"),
+    ("two documents in one", POD + "...\n" + POD, 10, "Syntax", "a second document"),
     ("a control character", POD.replace("name: p", "name: \x07"), 4, "Syntax", "a control character"),
 ]
 
@@ -187,6 +207,115 @@ metadata:
     <<: [*one, {b: "2", c: "2"}]
     a: mine
 """
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("1.10", "1.1"),
+        ("1e3", "1000"),
+        ("1e6", "1e+06"),
+        ("123456789.0", "1.2345679e+08"),
+        ("0.00001", "1e-05"),
+        (".inf", ".inf"),
+        ("-.inf", "-.inf"),
+        (".nan", ".nan"),
+        ("1e300", ".inf"),
+        ("0x10", "16"),
+        ("0400", "256"),
+        ("yes", "true"),
+        ("'yes'", "yes"),
+        ("2026-01-31", "2026-01-31"),
+        ("22:22", "22:22"),
+        ("!!binary aGk=", "hi"),
+    ],
+)
+def test_a_key_is_written_as_kubernetes_reader_does(key: str, expected: str) -> None:
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m}}\ndata:\n  {key}: x\n"
+
+    assert list(manifests.load_text(text).objects[0].object.data) == [expected]  # type: ignore[union-attr]
+
+
+def test_binary_scalars_are_their_text_and_what_is_none_is_left() -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: !!binary aGk=, b: !!binary no!}\n"
+
+    assert manifests.load_text(text).objects[0].object.data == {"a": "hi", "b": "no!"}  # type: ignore[union-attr]
+
+
+def test_compose_files_are_named() -> None:
+    text = "version: '3'\nservices: {web: {image: nginx}}\n"
+
+    assert {each.hint for each in manifests.load_text(text).problems} == {
+        "this looks like a Compose file: it isn't read"
+    }
+
+
+def test_a_merge_behind_a_key_wins_and_is_told() -> None:
+    text = MERGED.replace("    a: mine\n", "").replace("    <<:", "    a: mine\n    <<:")
+
+    lax, strict = manifests.load_text(text), manifests.load_text(text, strict=True)
+
+    assert lax.objects[0].object.metadata.annotations == {"a": "1", "b": "1", "c": "2"}
+    assert [(each.line, each.severity, each.path) for each in lax.problems] == [
+        (7, "warning", "metadata.annotations.a")
+    ]
+    assert lax.problems[0].hint == "write the line with << first"
+    assert [each.severity for each in strict.problems] == ["error"]
+
+
+def test_merges_of_merges_and_of_themselves() -> None:
+    text = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: m\n"
+        "  labels: &one\n    <<: {b: '2'}\n    a: '1'\n  annotations: &self\n    <<: [*one, *self]\n    c: '3'\n"
+    )
+
+    result = manifests.load_text(text)
+
+    assert result.problems == ()
+    assert result.objects[0].object.metadata.annotations == {"b": "2", "a": "1", "c": "3"}
+
+
+def test_merges_that_double_are_read_once_each() -> None:
+    doubling = "".join(f"  a{n + 1}: &a{n + 1} {{<<: [*a{n}, *a{n}]}}\n" for n in range(40))
+    text = (
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m}}\nx:\n  a0: &a0 {{k: v}}\n{doubling}data:\n  <<: *a40\n"
+    )
+
+    result = manifests.load_text(text)
+
+    assert result.objects[0].object.data == {"k": "v"}  # type: ignore[union-attr]
+    assert [each.path for each in result.problems] == ["x"]
+
+
+def test_merges_deeper_than_all_bounds_are_refused() -> None:
+    nested = "{<<: " * 60 + "{a: b}" + "}" * 60
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m}}\ndata: {nested}\n"
+
+    result = manifests.load_text(text)
+
+    assert [(each.line, each.path) for each in result.problems] == [(4, "data")]
+    assert result.objects[0].object.data == {}  # type: ignore[union-attr]
+
+
+def test_a_stream_of_json_values_is_read_whole() -> None:
+    one = '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "%s"}}'
+    text = f"{one % 'a'}\n{one % 'b'}{one % 'c'}\n{{broken"
+
+    result = manifests.load_text(text)
+
+    assert [each.object.metadata.name for each in result.objects] == ["a", "b", "c"]
+    assert [each.source.line for each in result.objects] == [1, 2, 2]
+    assert result.objects[2].positions.find("metadata")[1] == len(one % "b") + 37
+    assert [(each.line, each.type) for each in result.problems] == [(3, "Syntax")]
+
+
+def test_items_of_a_typed_list_have_its_kind() -> None:
+    text = "apiVersion: v1\nkind: PodList\nitems: [{metadata: {name: a}}, {kind: Pod, metadata: {name: b}}]\n"
+
+    result = manifests.load_text(text)
+
+    assert [(each.object.kind, each.object.metadata.name) for each in result.objects] == [("Pod", "a")]
+    assert [each.path for each in result.problems] == ["items[1].apiVersion"]
 
 
 def test_merges_go_under_the_keys_given_and_the_first_wins() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import evolve, field, frozen
 
+from kubelet_emu.manifests.image_texts import image_texts
 from kubelet_emu.manifests.missing_references import missing_references
 from kubelet_emu.manifests.not_emulated import not_emulated
 from kubelet_emu.manifests.safety import SafetyPolicy, check_safety
@@ -64,8 +65,9 @@ def admit(
 def _problems(result: LoadResult, expansion: Expansion, gates: FeatureGates) -> tuple[Problem, ...]:
     """Return what an API server says, and what is not emulated, each once."""
     ignored = [problem for loaded in result.objects for problem in not_emulated(loaded)]
+    images = [problem for loaded in result.objects for problem in image_texts(loaded)]
     checked = validate(result.objects, gates)
-    problems = (*result.problems, *checked, *expansion.problems, *same_names(expansion), *ignored)
+    problems = (*result.problems, *checked, *images, *expansion.problems, *same_names(expansion), *ignored)
     return tuple(dict.fromkeys(problems))
 
 

@@ -26,6 +26,7 @@ _SURE = 0.8
 _LIKELY = 0.6
 _DURATION = re.compile(r"(\d+)\s*(s|sec|seconds|m|min|h)")
 _DURATION_SECONDS = {"s": 1, "m": 60, "h": 3600}
+_UNFILLED = re.compile(r"\{\{.*\}\}|\$\{\w+|\$\(\w+\)|<\w[^<>]*>")
 _BYTES = re.compile(r"([0-9.]+)\s*([kKMGTPE]?)(i?)[bB]?")
 
 
@@ -60,10 +61,12 @@ def wrong_scalar(item: Scalar, value: PlainValue, written: str) -> str:
     """Say how to write a value that doesn't fit a field of type `item`."""
     if item is Scalar.STRING and not isinstance(value, str):
         return f'quote it: "{written}"' + _becomes(value, written)
-    if item is Scalar.QUANTITY and isinstance(value, str):
+    if item is Scalar.QUANTITY and isinstance(value, str) and not is_unfilled(value):
         return _quantity(value)
     if not isinstance(value, str):
         return ""
+    if is_unfilled(value):
+        return "is this a template that isn't filled in? Render it first (helm template, kustomize, envsubst)"
     if item is Scalar.BOOL and value.lower() in ("true", "yes", "on", "false", "no", "off"):
         return f"remove the quotes: {'true' if value.lower() in ('true', 'yes', 'on') else 'false'}"
     if item in (Scalar.INT, Scalar.LONG):
@@ -93,6 +96,11 @@ def _quantity(text: str) -> str:
     unit = "k" if unit == "K" and not binary else unit
     upper = unit.upper()
     return f"write {number}{upper}i" if binary else f"write {number}{unit} or {number}{upper}i"
+
+
+def is_unfilled(text: str) -> bool:
+    """Tell whether text has the marks of a template: `{{ ... }}`, `${...}`, `$(...)`, `<...>`."""
+    return _UNFILLED.search(text) is not None
 
 
 TEMPLATE_TEXT = (

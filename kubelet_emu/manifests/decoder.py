@@ -100,12 +100,20 @@ class Decoder:
         found = entries(node)
         for entry in found.duplicates:
             where = f"{path}.{entry.key}" if path else entry.key
-            severity: Severity = "error" if self.strict else "warning"
             text = f"key {entry.key!r} stands twice in this mapping, the last one wins"
-            self.report(entry.key_node, where, "Duplicate key", text, severity=severity)
+            self.report(entry.key_node, where, "Duplicate key", text, severity=self._of_duplicates)
+        for entry in found.overridden:
+            where = f"{path}.{entry.key}" if path else entry.key
+            text = f"key {entry.key!r} stands before a `<<` that has it, too: the merged one wins"
+            hint = "write the line with << first"
+            self.report(entry.key_node, where, "Duplicate key", text, hint=hint, severity=self._of_duplicates)
         for faulty in found.faulty:
             self.report(faulty, path, *advice.faulty_key(faulty))
         return found.by_key
+
+    @property
+    def _of_duplicates(self) -> Severity:
+        return "error" if self.strict else "warning"
 
     def _bound(self, node: Node, depth: int) -> None:
         if depth > _DEEPEST:

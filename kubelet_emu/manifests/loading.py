@@ -17,7 +17,7 @@ from kubelet_emu.manifests import kinds
 from kubelet_emu.manifests.advice import nearest
 from kubelet_emu.manifests.decoder import Decoder
 from kubelet_emu.manifests.documents import MOST_BYTES, file_fault, read_roots
-from kubelet_emu.manifests.nodes import Document, MappingNode, Node, ScalarNode, SequenceNode, entries
+from kubelet_emu.manifests.nodes import Document, MappingNode, Node, ScalarNode, SequenceNode, entries, plain_value
 from kubelet_emu.manifests.positions import Positions
 from kubelet_emu.manifests.problems import Problem, Source
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 STDIN = "<stdin>"
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 _DEEPEST_LIST = 4
+_KUSTOMIZE = ("Kustomization", "Component")
 
 
 @frozen(kw_only=True)
@@ -202,7 +203,9 @@ class _Loading:
         """Read one object, or the items of a list of them."""
         self._read_object(document, node, "", 0)
 
-    def _read_object(self, document: Document, node: Node, path: str, depth: int) -> None:
+    def _read_object(
+        self, document: Document, node: Node, path: str, depth: int, inferred: tuple[str, str] = ("", "")
+    ) -> None:
         decoder = Decoder(document, strict=self.strict, problems=self.problems)
         if not isinstance(node, MappingNode):
             text = "an object with apiVersion, kind and metadata is needed"
@@ -210,13 +213,16 @@ class _Loading:
             return
         found = entries(node).by_key
         api_version, kind = (_text(found.get(key)) for key in ("apiVersion", "kind"))
+        if not api_version and not kind:
+            api_version, kind = inferred
         missing = [key for key, value in (("apiVersion", api_version), ("kind", kind)) if not value]
         for key in missing:
             self._report_missing(decoder, node, path, key)
         if missing:
             return
         if kinds.is_list(kind):
-            self._read_list(decoder, found.get("items"), path, depth)
+            item_kind = (api_version, kind.removesuffix("List")) if kind != "List" else ("", "")
+            self._read_list(decoder, node, path, depth, item_kind)
         elif kind in kinds.READ_KINDS and api_version == kinds.READ_KINDS[kind]:
             self._decode(decoder, kind, node)
         else:
@@ -226,16 +232,30 @@ class _Loading:
         found = entries(node).by_key
         likely = nearest(key, [each for each in found if each not in ("apiVersion", "kind")], cutoff=0.8)
         hint = f"is {likely!r} a typo of {key!r}?" if likely else ""
+        if "services" in found and "kind" not in found:
+            hint = "this looks like a Compose file: it isn't read"
         if not hint and key == "apiVersion" and (today := kinds.READ_KINDS.get(_text(found.get("kind")))):
             hint = f"write apiVersion: {today}"
         decoder.report(node, f"{path}.{key}" if path else key, "Required value", f"{key} is missing", hint=hint)
 
-    def _read_list(self, decoder: Decoder, items: object, path: str, depth: int) -> None:
-        node = getattr(items, "value", None)
-        if not isinstance(node, SequenceNode) or depth >= _DEEPEST_LIST:
-            return
-        for index, item in enumerate(node.value):
-            self._read_object(decoder.document, item, f"{path}items[{index}]", depth + 1)
+    def _read_list(
+        self, decoder: Decoder, node: MappingNode, path: str, depth: int, item_kind: tuple[str, str]
+    ) -> None:
+        """Read the items of a list; those of a PodList and the like may leave out their kind."""
+        where = f"{path}.items" if path else "items"
+        entry = entries(node).by_key.get("items")
+        items = entry.value if entry is not None else None
+        if items is None or (isinstance(items, ScalarNode) and plain_value(items) is None):
+            decoder.report(node, where, "Empty", "this list has no items", severity="warning")
+        elif not isinstance(items, SequenceNode):
+            decoder.report(items, where, "Wrong type", "items must be a list of objects")
+        elif depth >= _DEEPEST_LIST:
+            decoder.report(items, where, "Too much", f"lists in lists go deeper than {_DEEPEST_LIST}")
+        else:
+            if not items.value:
+                decoder.report(items, where, "Empty", "this list has no items", severity="warning")
+            for index, item in enumerate(items.value):
+                self._read_object(decoder.document, item, f"{where}[{index}]", depth + 1, item_kind)
 
     def _decode(self, decoder: Decoder, kind: str, node: MappingNode) -> None:
         before = len(self.problems)
@@ -265,7 +285,8 @@ class _Loading:
             return
         if not kinds.is_built_in(api_version):
             text = f"{label} ({api_version}) is no kind of Kubernetes itself; it is not run"
-            decoder.report(found["kind"].key_node, "kind", "Unknown kind", text, severity="warning")
+            hint = "render it first: kubectl kustomize FOLDER" if kind in _KUSTOMIZE else ""
+            decoder.report(found["kind"].key_node, "kind", "Unknown kind", text, hint=hint, severity="warning")
             return
         if kind in kinds.KNOWN_KINDS:
             decoder.report(found["kind"].key_node, "kind", "Not run", f"{label} is not run", severity="warning")

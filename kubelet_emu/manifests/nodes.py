@@ -13,7 +13,8 @@ import yaml
 from attrs import frozen
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from kubelet_emu.manifests.scalars import PlainValue, resolve_plain
+from kubelet_emu.manifests.json_stream import further_values
+from kubelet_emu.manifests.scalars import PlainValue, binary_text, float_key, resolve_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,8 @@ PLAIN_TAG = ""
 TEXT_TAG = "tag:yaml.org,2002:str"
 _LETTERS = frozenset("yYnN")
 _BINARY_TAG = "tag:yaml.org,2002:binary"
+_MERGE_TAG = "tag:yaml.org,2002:merge"
+_DEEPEST_MERGE = 50
 _RESOLVED_TAGS = frozenset({PLAIN_TAG, *(f"tag:yaml.org,2002:{each}" for each in ("int", "float", "bool", "null"))})
 _SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
@@ -54,7 +57,11 @@ class Document:
         try:
             if not loader.check_node():
                 return None
-            return loader.get_node()  # type: ignore[no-any-return]
+            root: Node = loader.get_node()
+            if loader.check_node():
+                mark = loader.get_node().start_mark
+                raise yaml.MarkedYAMLError(problem="expected a single document", problem_mark=mark)
+            return root
         finally:
             loader.dispose()
 
@@ -72,10 +79,23 @@ def split_documents(file: str, text: str) -> Iterator[Document]:
     for start, end in zip(starts, ends, strict=True):
         part = text[start:end]
         body = part.removeprefix("---")
-        if not _is_nothing(body):
+        for piece in () if _is_nothing(body) else _pieces(part):
             number += 1
-            yield Document(file=file, number=number, first_line=line, text=part)
+            yield Document(file=file, number=number, first_line=line + piece.line, text=piece.text)
         line += part.count("\n")
+
+
+class _Piece(NamedTuple):
+    line: int
+    text: str
+
+
+def _pieces(part: str) -> Iterator[_Piece]:
+    """Yield the values of a stream of JSON with the blanks that keep their columns; all else is one piece."""
+    starts = further_values(part) if part.lstrip().startswith("{") else ()
+    for start, end in zip((0, *starts), (*starts, len(part)), strict=True):
+        column = start - part.rfind("\n", 0, start) - 1 if start else 0
+        yield _Piece(part.count("\n", 0, start), " " * column + part[start:end])
 
 
 def _join_surrogates(text: str) -> str:
@@ -93,6 +113,8 @@ def _is_nothing(body: str) -> bool:
 def plain_value(node: ScalarNode) -> PlainValue:
     """Return what a scalar node means to Kubernetes' reader; a tag that isn't YAML's own leaves text."""
     text: str = node.value
+    if node.tag == _BINARY_TAG:
+        return binary_text(text)
     return resolve_plain(text) if node.tag in _RESOLVED_TAGS else text
 
 
@@ -123,50 +145,69 @@ class Entry(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """The entries of a mapping with merges applied: the last of equal keys, the keys given twice, the bad key nodes."""
+    """The entries of a mapping with merges applied, and what is doubtful about it.
+
+    Of equal keys the last one is taken. `duplicates` are the keys given twice, `overridden` those that a merge behind
+    them replaces, `faulty` the nodes that are no key or nothing to merge.
+    """
 
     by_key: dict[str, Entry]
     duplicates: tuple[Entry, ...]
+    overridden: tuple[Entry, ...]
     faulty: tuple[Node, ...]
 
 
 def entries(node: MappingNode) -> Entries:
-    """Read a mapping's keys as Kubernetes' reader does: keys become text, `<<` merges under the keys given here."""
+    """Read a mapping's keys as Kubernetes' reader does: keys become text, `<<` merges where it stands."""
     by_key: dict[str, Entry] = {}
-    merged: list[Node] = []
+    given: dict[str, Entry] = {}
     duplicates: list[Entry] = []
+    overridden: list[Entry] = []
     faulty: list[Node] = []
+    known: dict[int, dict[str, Entry]] = {id(node): {}}
     for key_node, value in node.value:
-        if isinstance(key_node, ScalarNode) and key_node.tag == PLAIN_TAG and key_node.value == "<<":
-            merged += value.value if isinstance(value, SequenceNode) else [value]
+        if _is_merge(key_node):
+            merged = _merged(value, known, faulty)
+            overridden += [given[key] for key in merged if key in given]
+            by_key.update(merged)
             continue
         key = _key_text(key_node)
         if key is None:
             faulty.append(key_node)
             continue
         entry = Entry(key, key_node, value)
-        if key in by_key:
+        if key in given:
             duplicates.append(entry)
-        by_key[key] = entry
-    _merge(node, merged, by_key, faulty)
-    return Entries(by_key, tuple(duplicates), tuple(faulty))
+        by_key[key] = given[key] = entry
+    return Entries(by_key, tuple(duplicates), tuple(overridden), tuple(faulty))
 
 
-def _merge(into: MappingNode, merged: list[Node], by_key: dict[str, Entry], faulty: list[Node]) -> None:
-    waiting = list(reversed(merged))
-    seen = {id(into)}
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, MappingNode):
-            faulty.append(node)
-        if not isinstance(node, MappingNode) or id(node) in seen:
+def _is_merge(key: Node) -> bool:
+    return isinstance(key, ScalarNode) and key.tag in (PLAIN_TAG, _MERGE_TAG) and key.value == "<<"
+
+
+def _merged(value: Node, known: dict[int, dict[str, Entry]], faulty: list[Node], depth: int = 0) -> dict[str, Entry]:
+    """Return what a merge brings: of several mappings the first wins; one that merges itself brings nothing more."""
+    brought: dict[str, Entry] = {}
+    for part in reversed(value.value if isinstance(value, SequenceNode) else [value]):
+        if not isinstance(part, MappingNode) or depth > _DEEPEST_MERGE:
+            faulty.append(part)
             continue
-        seen.add(id(node))
-        for key_node, value in node.value:
-            if isinstance(key_node, ScalarNode) and key_node.tag == PLAIN_TAG and key_node.value == "<<":
-                waiting += reversed(value.value) if isinstance(value, SequenceNode) else [value]
-            elif (key := _key_text(key_node)) is not None and key not in by_key:
-                by_key[key] = Entry(key, key_node, value)
+        if id(part) not in known:
+            known[id(part)] = {}
+            known[id(part)] = _keys_of(part, known, faulty, depth + 1)
+        brought.update(known[id(part)])
+    return brought
+
+
+def _keys_of(node: MappingNode, known: dict[int, dict[str, Entry]], faulty: list[Node], depth: int) -> dict[str, Entry]:
+    by_key: dict[str, Entry] = {}
+    for key_node, value in node.value:
+        if _is_merge(key_node):
+            by_key.update(_merged(value, known, faulty, depth))
+        elif (key := _key_text(key_node)) is not None:
+            by_key[key] = Entry(key, key_node, value)
+    return by_key
 
 
 def _key_text(node: Node) -> str | None:
@@ -179,4 +220,4 @@ def _key_text(node: Node) -> str | None:
         return "true" if value else "false"
     if value is None:
         return None
-    return node.value if isinstance(value, float) else str(value)
+    return float_key(value) if isinstance(value, float) else str(value)

@@ -6,7 +6,9 @@ Kubernetes turns YAML into JSON with a fork of goyaml v2, whose rules differ fro
 
 from __future__ import annotations
 
+import base64
 import re
+import struct
 from decimal import Decimal
 
 PlainValue = str | int | float | bool | None
@@ -26,6 +28,7 @@ _BASES = {"hex": 16, "bin": 2, "oct": 8, "dec": 10}
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _DOTTED_FLOAT = re.compile(r"\.[0-9]+(?:[eE][-+]?[0-9]+)?")
 _MOST_DIGITS = 400
+_SMALL_EXPONENT, _LARGE_EXPONENT = 4, 6
 _SMALLEST_INT64 = -(2**63)
 _LARGEST_UINT64 = 2**64 - 1
 _LARGEST_INT64 = 2**63 - 1
@@ -37,7 +40,7 @@ def resolve_plain(text: str) -> PlainValue:
         return _WORDS[text]
     first = text[0]
     if first == ".":
-        return float(text) if len(text) < _MOST_DIGITS and _DOTTED_FLOAT.fullmatch(text) else text
+        return _finite(text, text) if len(text) < _MOST_DIGITS and _DOTTED_FLOAT.fullmatch(text) else text
     if first in "+-0123456789":
         return _resolve_number(text)
     return text
@@ -50,10 +53,13 @@ def _resolve_number(text: str) -> PlainValue:
     whole = _resolve_integer(plain)
     if whole is not None:
         return whole
-    if _FLOAT.fullmatch(plain):
-        number = float(plain)
-        return text if number in (float("inf"), float("-inf")) else number
-    return text
+    return _finite(plain, text) if _FLOAT.fullmatch(plain) else text
+
+
+def _finite(plain: str, text: str) -> float | str:
+    """Return a number, or the text where it has no room in a float64."""
+    number = float(plain)
+    return text if number in (float("inf"), float("-inf")) else number
 
 
 def _resolve_integer(plain: str) -> int | None:
@@ -76,3 +82,32 @@ def json_number(value: float) -> str:
         return f"{mantissa.removesuffix('.0')}e{exponent[0]}{exponent[1:].lstrip('0')}"
     text = format(Decimal(repr(value)), "f")
     return text.rstrip("0").removesuffix(".") if "." in text else text
+
+
+def binary_text(text: str) -> str:
+    """Return what a `!!binary` scalar holds; the text itself where that isn't base64."""
+    try:
+        return base64.b64decode("".join(text.split()), validate=True).decode("utf-8", "replace")
+    except ValueError:
+        return text
+
+
+def float_key(value: float) -> str:
+    """Write a number that is a key as sigs.k8s.io/yaml does: as a float32 with no more digits than it needs (%g)."""
+    if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - not a number
+        return {float("inf"): ".inf", float("-inf"): "-.inf"}.get(value, ".nan")
+    try:
+        (single,) = struct.unpack("<f", struct.pack("<f", value))
+    except OverflowError:
+        return ".inf" if value > 0 else "-.inf"
+    written = next(text for digits in range(9) if _as_single(text := f"{single:.{digits}e}") == single)
+    mantissa, exponent = written.split("e")
+    if -_SMALL_EXPONENT <= int(exponent) < _LARGE_EXPONENT:
+        text = format(Decimal(written), "f")
+        return text.rstrip("0").removesuffix(".") if "." in text else text
+    return f"{mantissa}e{exponent}"
+
+
+def _as_single(text: str) -> float:
+    single: float = struct.unpack("<f", struct.pack("<f", float(text)))[0]
+    return single

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kubelet_emu.manifests.nodes import Document
 
 _TEMPLATE = re.compile(r"\{\{-?\s*[^{}\s]|\{%")
+_VARIABLE = re.compile(r"(?:[:,\[{-]|^)\s*\$\{\w+[^}]*\}")
 _TAB_INDENT = re.compile(r" *\t")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BROKEN_BEFORE = 2
@@ -48,6 +49,9 @@ def explain_syntax(document: Document, error: Exception) -> Problem:
         text = "this is an unrendered template ({{ ... }})"
         hint = "render it first, for example with helm template"
         return _problem(document, found, lines[found].find("{") + 1, "Template", (text, hint))
+    if found_variable := _VARIABLE.search(lines[row]):
+        words = ("this is a variable that isn't filled in (${...})", "fill it in first, for example with envsubst")
+        return _problem(document, row, lines[row].find("$", found_variable.start()) + 1, "Template", words)
     if (found := _tab_row(lines, row)) is not None:
         text = "a tab is used for indentation, YAML allows blanks only"
         return _problem(document, found, lines[found].find("\t") + 1, "Syntax", (text, "replace the tab by blanks"))
@@ -92,12 +96,16 @@ _EXPLANATIONS = (
         "check the indentation, or quote text with ': '",
     ),
     ("did not find expected key", "a key was expected here", "check the indentation of this line and the one before"),
+    ("did not find expected ',' or ']'", "a comma or the ] of a list is missing", "the list begins with the [ before"),
+    ("did not find expected ',' or '}'", "a comma or the } of a mapping is missing", "quote values that hold { or }"),
+    ("found character that cannot start any token", "a value can't begin with this character", "quote the text"),
     ("did not find expected '-' indicator", "a list item was expected here", "check the indentation of this line"),
     ("could not find expected ':'", "a colon is missing", "write `key: value`"),
     ("found undefined alias", "this alias has no anchor in this document", "anchors don't reach over `---`"),
     ("found unexpected end of stream", "a quote isn't closed", ""),
     ("exceeded maximum nesting depth", "the document is nested too deep", ""),
     ("control characters are not allowed", "a control character isn't allowed in YAML", ""),
+    ("did not find expected <document start>", "a second document without `---` before it", ""),
     ("expected a single document", "a second document without `---` before it", ""),
 )
 

@@ -57,7 +57,7 @@ def test_help_and_version_import_nothing_heavy() -> None:
 
 def test_validate_loads_what_its_manifest_needs(tmp_path: Path) -> None:
     pod = tmp_path / "pod.yaml"
-    pod.write_text("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: 'b:1'}]}}")
+    pod.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: 'b:1'}]}\n")
     script = (
         "import sys\n"
         "from click.testing import CliRunner\n"

@@ -277,7 +277,7 @@ RESOLVING = PULLING + "failed to resolve image: "
 DENIED = (
     RESOLVING + "pull access denied, repository does not exist or may require authorization: authorization failed: "
 )
-URL = "https://docker.io/v2/library/x/manifests/1"
+URL = "https://registry-1.docker.io/v2/library/x/manifests/1"
 REFUSED_PULLS = [
     (
         "no such tag",

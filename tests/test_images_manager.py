@@ -161,7 +161,7 @@ async def test_a_missing_image_is_pulled(autojump_clock: trio.testing.MockClock)
     node = Node(StubImages(seconds={"a:1": 1.5034}))
     outcome = await node.ensure(a_pod("a:1"))
     assert outcome.image_id == "id:a:1"
-    assert outcome.image_ref == "a:1@d"
+    assert outcome.image_ref == "docker.io/library/a@d"
     assert node.told() == [
         ("Pulling", 'Pulling image "a:1"'),
         ("Pulled", 'Successfully pulled image "a:1" in 1.503s (1.503s including waiting). Image size: 7 bytes.'),

@@ -120,7 +120,29 @@ def test_a_mirror_of_the_hub_has_the_implied_path() -> None:
     assert sources[1].reference == f"busybox:1@{DIGEST}"
 
 
-@pytest.mark.parametrize("text", ["", "cgr.dev", "=m.io", "cgr.dev=", "cgr.dev/a=m.io", "cgr.dev=/a"])
-def test_a_mirror_needs_two_hosts(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "cgr.dev",
+        "=m.io",
+        "cgr.dev=",
+        "cgr.dev/a=m.io",
+        "cgr.dev=/a",
+        "cgr.dev=mirror",
+        "hub=m.io",
+        "cgr.dev=https://m.io",
+        "cgr.dev=m.io:port",
+        "cgr.dev=m.io/UP",
+        "cgr.dev=m io",
+    ],
+)
+def test_a_mirror_needs_two_hosts_that_names_can_begin_with(text: str) -> None:
     with pytest.raises(MirrorError):
         Mirror.parse(text)
+
+
+def test_a_mirror_with_a_password_is_refused_without_showing_it() -> None:
+    with pytest.raises(MirrorError) as raised:
+        Mirror.parse("cgr.dev=user:canary@m.io")
+    assert "canary" not in str(raised.value)

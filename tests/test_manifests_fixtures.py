@@ -10,6 +10,7 @@ import yaml
 
 from kubelet_emu import manifests
 from kubelet_emu.config.features import FeatureGates
+from kubelet_emu.manifests.loading import load_text
 from kubelet_emu.manifests.not_emulated import not_emulated
 from kubelet_emu.manifests.validation import validate
 from kubelet_emu.manifests.workloads import expand
@@ -30,6 +31,19 @@ def verdict(result: manifests.LoadResult, problems: list[manifests.Problem]) -> 
     if any(problem.type == "Unknown kind" for problem in problems):
         return "partly" if result.objects else "rejected"
     return "accepted"
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["image: {reference: 'r.io/x:1'}", "nfs: {server: a, path: /b}", "persistentVolumeClaim: {claimName: c}"],
+)
+def test_a_volume_that_nothing_mounts_is_told_of(source: str) -> None:
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+        f"spec: {{containers: [{{name: c, image: i}}], volumes: [{{name: v, {source}}}]}}\n"
+    )
+    [note] = not_emulated(load_text(text).objects[0])
+    assert note.text == f"volume 'v': {source.partition(':')[0]} can't be mounted here, so the pod waits for it"
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

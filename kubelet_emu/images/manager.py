@@ -321,7 +321,7 @@ def image_ref(name: ImageName, image: Image, source: ImageSource) -> str:
 
     Without one there the image's first digest, and its id for an image that no registry has.
     """
-    places = {repository_of(digest): digest for digest in reversed(image.repo_digests)}
+    places = {repository_of(digest.partition("@")[0]): digest for digest in reversed(image.repo_digests)}
     if name.repository in places:
         return f"{name.repository}@{places[name.repository].partition('@')[2]}"
     if source.is_mirror and source.repository in places:

@@ -41,6 +41,8 @@ class Mirror:
         """Read HOST=HOST2[/PREFIX]; MirrorError."""
         if "@" in text.partition("=")[2]:
             raise MirrorError("registry mirror: a user and a password have no place here; use docker login")
+        if "://" in text:
+            raise MirrorError(f"registry mirror {text!r}: write the hosts without https:// or http://")
         host, equals, place = text.partition("=")
         target, _, prefix = place.partition("/")
         if not (host and equals and target) or "/" in place.partition("/")[0] or "/" in host:

@@ -23,10 +23,7 @@ _IGNORED = {
     "overhead": "there is no runtime class that takes it",
     "hostUsers": "user namespaces are the engine's matter",
 }
-_EMULATED_VOLUMES = frozenset(
-    {"configMap", "downwardAPI", "emptyDir", "ephemeral", "hostPath", "image", "persistentVolumeClaim", "projected"}
-    | {"secret"}
-)
+_EMULATED_VOLUMES = frozenset({"configMap", "downwardAPI", "emptyDir", "hostPath", "projected", "secret"})
 _DEVICES = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -83,7 +80,10 @@ def _volumes(spec: PodSpec) -> Iterator[tuple[str, str]]:
     for index, volume in enumerate(spec.volumes):
         for name, shape in fields_of(type(volume)).items():
             if name != "name" and name not in _EMULATED_VOLUMES and getattr(volume, shape.attribute) is not None:
-                yield f"volumes[{index}].{name}", f"volume {volume.name!r}: {name} is an empty folder here"
+                yield (
+                    f"volumes[{index}].{name}",
+                    f"volume {volume.name!r}: {name} can't be mounted here, so the pod waits for it",
+                )
 
 
 def _devices(spec: PodSpec) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_HUB = "docker.io"
+_HUB, _HUB_SERVER = "docker.io", "registry-1.docker.io"
 
 
 def split_name(name: str) -> tuple[str, str, str]:
@@ -29,4 +29,5 @@ def manifest_url(name: str) -> str:
     """Return where a registry has the manifest of a name."""
     repository, tag, digest = split_name(name)
     registry, _, path = repository.partition("/")
-    return f"https://{registry}/v2/{path}/manifests/{digest or tag}"
+    server = _HUB_SERVER if registry == _HUB else registry
+    return f"https://{server}/v2/{path}/manifests/{digest or tag}"

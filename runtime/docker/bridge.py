@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import docker
 import docker.errors
 import docker.tls
+import docker.utils.config
 import requests
 import trio
 import urllib3
@@ -172,16 +173,24 @@ class Bridge:
     def _new_client(self) -> Client:
         """Return a client of the SDK, which calls nothing yet.
 
-        It trusts the endpoint alone: REQUESTS_CA_BUNDLE would replace the endpoint's own authority.
+        It trusts the endpoint alone: REQUESTS_CA_BUNDLE would replace the endpoint's own authority. It reads the user's
+        config.json, too, and stumbles over one that the docker command would not write.
         """
-        client = docker.APIClient(
-            base_url=self.endpoint.url,
-            version=self._version,
-            timeout=int(READ_TIMEOUT_SECONDS),
-            tls=_tls_config(self.endpoint),
-            max_pool_size=1,
-            use_ssh_client=True,
-        )
+        try:
+            dict(docker.utils.config.load_general_config().get("HttpHeaders") or {})  # each request reads them
+            client = docker.APIClient(
+                base_url=self.endpoint.url,
+                version=self._version,
+                timeout=int(READ_TIMEOUT_SECONDS),
+                tls=_tls_config(self.endpoint),
+                max_pool_size=1,
+                use_ssh_client=True,
+            )
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            text = "the config.json of docker ($DOCKER_CONFIG, else ~/.docker) is not as the docker command writes it"
+            told = RuntimeUnavailableError(text)
+            told.add_note("mend that file, or name a folder with another one: DOCKER_CONFIG=DIR")
+            raise told from error
         client.trust_env = False
         return client
 

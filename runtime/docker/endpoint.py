@@ -132,7 +132,7 @@ def _current_context(config_dir: Path) -> str:
     """Return `currentContext` of config.json; empty when there is none or it can't be read."""
     try:
         config = json.loads((config_dir / "config.json").read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return ""
     return str(config.get("currentContext") or "") if isinstance(config, dict) else ""
 
@@ -145,7 +145,7 @@ def _endpoint_of_context(config_dir: Path, context: str, said_by: str) -> Endpoi
     try:
         docker = json.loads(meta_file.read_text())["Endpoints"]["docker"]
         host = str(docker["Host"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         told = RuntimeUnavailableError(f"{origin} has no readable {meta_file}")
         told.add_note(f"contexts that there are: {', '.join(['default', *_contexts(config_dir)])}")
         raise told from error
@@ -159,6 +159,6 @@ def _contexts(config_dir: Path) -> list[str]:
     """Return the names of the contexts that can be read, sorted."""
     names = []
     for file in (config_dir / "contexts" / "meta").glob("*/meta.json"):
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             names.append(str(json.loads(file.read_text())["Name"]))
     return sorted(names)

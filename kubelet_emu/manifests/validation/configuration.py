@@ -91,7 +91,9 @@ def _object_error(data: bytes) -> str:
     """Return why bytes are no JSON object, in the words of Go's encoding/json; empty for one."""
     text = data.decode(errors="replace")
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_int=float)
+    except RecursionError:
+        return "exceeded max depth"
     except json.JSONDecodeError as error:
         if error.pos >= len(text) or error.msg.startswith("Unterminated"):
             return "unexpected end of JSON input"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 OBJECT_FIX = "run it together with the manifest that has the ConfigMap or Secret, or set optional: true"
 LABEL_FIX = "--node-label KEY=VALUE gives the node a label"
+LOGIN_FIX = "docker login to the registry, or name a pull secret and run its Secret together with the manifest"
 LOAD_FIX = "load it into the engine, or set imagePullPolicy: IfNotPresent"
 PULL_FIX = "--pull missing takes what the engine has, --registry-mirror HOST=HOST2 pulls from elsewhere"
 CREATED = accepted(containers=[container("main", startupProbe={}), container("side")])
@@ -82,6 +83,10 @@ HINTS: dict[str, tuple[tuple[Record, ...], list[str]]] = {
     "an image that can't be pulled": (
         (pending(waiting("main", "ImagePullBackOff", "Back-off pulling")),),
         [f"web/main has no image: {PULL_FIX}; the kubelet says: Back-off pulling"],
+    ),
+    "an image that wants a password": (
+        (pending(waiting("main", "ErrImagePull", "authorization failed: no basic auth credentials")),),
+        [f"web/main has no image: {LOGIN_FIX}; the kubelet says: authorization failed: no basic auth credentials"],
     ),
     "an image's name that is none": (
         (pending(waiting("main", "InvalidImageName", "no name")),),

@@ -17,6 +17,18 @@ INVALID_IMAGE_NAME = "InvalidImageName"
 IMAGE_INSPECT_ERROR = "ImageInspectError"
 REGISTRY_UNAVAILABLE = "RegistryUnavailable"
 SIGNATURE_VALIDATION_FAILED = "SignatureValidationFailed"
+NO_IMAGE_REASONS = frozenset(
+    {
+        ERR_IMAGE_PULL,
+        IMAGE_PULL_BACK_OFF,
+        ERR_IMAGE_NEVER_PULL,
+        INVALID_IMAGE_NAME,
+        IMAGE_INSPECT_ERROR,
+        REGISTRY_UNAVAILABLE,
+        SIGNATURE_VALIDATION_FAILED,
+    }
+)
+"""Why a container waits for its image."""
 FAILED_TO_RETRIEVE_IMAGE_PULL_SECRET = "FailedToRetrieveImagePullSecret"  # noqa: S105 - the name of an event
 
 PULLING_IMAGE = "Pulling image {image}"

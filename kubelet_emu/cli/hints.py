@@ -17,21 +17,12 @@ if TYPE_CHECKING:
 
     from kubelet_emu.journal.facts import ContainerFacts, PodFacts
 
-_NO_IMAGE = frozenset(
-    {
-        reasons_images.ERR_IMAGE_PULL,
-        reasons_images.IMAGE_PULL_BACK_OFF,
-        reasons_images.REGISTRY_UNAVAILABLE,
-        reasons_images.IMAGE_INSPECT_ERROR,
-        reasons_images.INVALID_IMAGE_NAME,
-        reasons_images.ERR_IMAGE_NEVER_PULL,
-    }
-)
 _IMAGE_FIXES = {
     reasons_images.INVALID_IMAGE_NAME: "mend the name in the manifest",
     reasons_images.ERR_IMAGE_NEVER_PULL: "load it into the engine, or set imagePullPolicy: IfNotPresent",
 }
 _PULL_FIX = "--pull missing takes what the engine has, --registry-mirror HOST=HOST2 pulls from elsewhere"
+_LOGIN_FIX = "docker login to the registry, or name a pull secret and run its Secret together with the manifest"
 _OBJECT_FIX = "run it together with the manifest that has the ConfigMap or Secret, or set optional: true"
 _SELECTOR_FIX = "--node-label KEY=VALUE gives the node a label"
 
@@ -89,18 +80,25 @@ def _told(message: str) -> str:
 
 def _waiting(container: ContainerFacts) -> Iterator[tuple[str, str]]:
     reason, message = container.waiting_reason, container.waiting_message
-    if reason in _NO_IMAGE:
-        yield "image", f"has no image: {_IMAGE_FIXES.get(reason, _PULL_FIX)}; {_told(message or reason)}"
+    if reason in reasons_images.NO_IMAGE_REASONS:
+        yield "image", f"has no image: {_image_fix(reason, message)}; {_told(message or reason)}"
     elif reason == reasons_creation.CREATE_CONTAINER_CONFIG_ERROR:
         yield "config", f"can't be made{_object_fix(message)}"
     elif reason in {reasons.CREATE_CONTAINER_ERROR, reasons.RUN_CONTAINER_ERROR}:
         yield "start", f"can't be started: {message}"
 
 
+def _image_fix(reason: str, message: str) -> str:
+    """Return what mends an image that can't be had."""
+    if "authorization failed" in message:
+        return _LOGIN_FIX
+    return _IMAGE_FIXES.get(reason, _PULL_FIX)
+
+
 def _crashing(container: ContainerFacts, messages: Mapping[tuple[str, str], str]) -> Iterator[tuple[str, str]]:
     """Tell of a container between two runs; its status says so only when the wait is over."""
     run = container.last_run
-    if run is None or run.exited_at is None or container.waiting_reason in _NO_IMAGE:
+    if run is None or run.exited_at is None or container.waiting_reason in reasons_images.NO_IMAGE_REASONS:
         return
     if "restarting failed container" not in messages.get((reasons.BACK_OFF, container.name), ""):
         return

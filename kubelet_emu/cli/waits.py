@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from kubelet_emu.api import reasons, reasons_creation
-from kubelet_emu.api.reasons_images import ERR_IMAGE_NEVER_PULL, ERR_IMAGE_PULL, IMAGE_PULL_BACK_OFF
+from kubelet_emu.api.reasons_images import NO_IMAGE_REASONS
 from kubelet_emu.journal.facts import ContainerKind
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 3
 _GATES = (ContainerKind.INIT, ContainerKind.SIDECAR)
-_NO_IMAGE = frozenset({ERR_IMAGE_PULL, IMAGE_PULL_BACK_OFF, ERR_IMAGE_NEVER_PULL})
 
 
 @frozen
@@ -81,7 +80,7 @@ def _of_start(container: ContainerFacts) -> str:
     """Return why a container has not started yet; how it is made takes a moment, which is nothing to wait for."""
     if container.is_pulling:
         return f"for {container.name}'s image to be pulled"
-    if container.waiting_reason in _NO_IMAGE:
+    if container.waiting_reason in NO_IMAGE_REASONS:
         return f"for the image of {container.name}"
     if container.waiting_reason == reasons_creation.CREATE_CONTAINER_CONFIG_ERROR:
         return f"for what {container.name} is made of ({container.waiting_message})"

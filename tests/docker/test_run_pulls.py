@@ -64,13 +64,13 @@ def pulled(engine: APIClient, registry: Registry, gate: FaultyRegistry) -> Itera
             engine.remove_image(name, force=True)
 
 
-def wait_until_all_queue(trace: Path) -> None:
-    """Wait until every pod has asked for its pull: sandboxes take their time."""
+def wait_until_told(trace: Path, word: str, times: int) -> None:
+    """Wait until a run's trace has a word so often: sandboxes take their time."""
     for _ in range(1000):
-        if trace.exists() and trace.read_text().count('"Pulling"') >= PODS:
+        if trace.exists() and trace.read_text().count(word) >= times:
             return
         threading.Event().wait(0.05)
-    raise AssertionError("not every pod asked for its pull")
+    raise AssertionError(f"{word} was not told {times} times")
 
 
 def events(outcome: Outcome, reason: str) -> list[str]:
@@ -99,7 +99,7 @@ def test_n_pulls_take_n_over_the_bound_rounds_in_the_order_of_arrival(
         words = ("--config", str(tmp_path / "kubelet.yaml"))
     with ThreadPoolExecutor() as threads:
         running = threads.submit(run, tmp_path, write_pod(tmp_path, "pods", text), *words)
-        wait_until_all_queue(tmp_path / "trace.jsonl")
+        wait_until_told(tmp_path / "trace.jsonl", '"Pulling"', PODS)
         seen = [gate.let_in(count) for count in rounds]
         outcome = running.result()
     assert outcome.status == 0, outcome.err
@@ -111,6 +111,20 @@ def test_n_pulls_take_n_over_the_bound_rounds_in_the_order_of_arrival(
     assert arrived == [sorted(queued[end - size : end]) for size, end in zip(rounds, ends, strict=True)]
     told = [str(record.get("reason")) for record in outcome.records if record.get("reason") in {"Pulling", "Pulled"}]
     assert told == ["Pulling"] * PODS + ["Pulled"] * PODS, "Pulling is told before the queue"
+
+
+def test_a_pod_deleted_during_its_pull_starts_before_it_stops(
+    tmp_path: Path, pulled: list[str], gate: FaultyRegistry
+) -> None:
+    command = """["sh", "-c", "trap 'exit 0' TERM; sleep 60 & wait"]"""
+    text = POD.format(number=0, image=pulled[0]).replace('["true"]', command)
+    with ThreadPoolExecutor() as threads:
+        running = threads.submit(run, tmp_path, write_pod(tmp_path, "pods", text), "--delete-when", "1")
+        wait_until_told(tmp_path / "trace.jsonl", '"deletionTimestamp"', 1)
+        gate.let_in(1)
+        outcome = running.result()
+    told = [record["reason"] for record in outcome.records if record["kind"] == "event"]
+    assert told == ["Scheduled", "Pulling", "Pulled", "Created", "Started", "Killing"]
 
 
 def test_two_pods_that_want_one_image_both_pull_it(tmp_path: Path, pulled: list[str], gate: FaultyRegistry) -> None:

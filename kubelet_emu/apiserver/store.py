@@ -160,7 +160,7 @@ class APIServer:
             return None
         if obj.status == status:  # type: ignore[attr-defined]
             return obj
-        return self._put(evolved(obj, status=status), WatchEventType.MODIFIED)
+        return self._put(obj, WatchEventType.MODIFIED, status=status)
 
     def replace(self, obj: T) -> T | None:
         """Write metadata and spec of an object; return it as stored, or None when that removed it. The status is kept.
@@ -249,10 +249,11 @@ class APIServer:
             raise NotFoundError("Pod", namespace, name)
         return pod
 
-    def _put(self, obj: T, event: WatchEventType) -> T:
-        """Store an object under a new resourceVersion and tell everybody."""
+    def _put(self, obj: T, event: WatchEventType, **changes: object) -> T:
+        """Store an object, with some of its fields replaced, under a new resourceVersion and tell everybody."""
         self._resource_version += 1
-        obj = with_metadata(obj, resource_version=str(self._resource_version))
+        metadata = evolve(obj.metadata, resource_version=str(self._resource_version))
+        obj = evolved(obj, metadata=metadata, **changes)
         key, uid = key_of(obj), obj.metadata.uid or ""
         old = self._objects.get(key.kind, {}).get(key)
         self._objects.setdefault(key.kind, {})[key] = obj

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kubelet_emu.cli.run_plan import Running
 
 MOST_STEPS_AT_ONE_INSTANT = 1_000_000
-COLLECT_AFTER = 20_000
+COLLECT_AFTER = 1_000_000
 
 
 def collect_less_often() -> None:

@@ -83,11 +83,11 @@ class Journal:
         self, _logger: object, _method: str, event: MutableMapping[str, object]
     ) -> tuple[tuple[Entry], dict[str, object]]:
         """Give a record its time and its number."""
-        record = cast("Record", event["record"])
+        record: Record = event["record"]  # type: ignore[assignment]  # an event has nothing else
         ref = ref_of(record)
         uid = "" if ref is None else ref.uid
         n = self._numbers[uid] = self._numbers.get(uid, 0) + 1
-        return (Entry(n=n, record=record, at=self.now() if record.at is None else record.at),), {}
+        return (Entry(n=n, record=record, at=record.at or self.now()),), {}
 
 
 @attrs.define(eq=False)

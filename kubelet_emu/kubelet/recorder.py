@@ -76,7 +76,9 @@ class Recorder:
         source: str = KUBELET,
     ) -> None:
         """Record an event of any object; one that the correlator drops leaves no trace."""
-        events = self._objects.setdefault(ref.uid, _ObjectEvents())
+        events = self._objects.get(ref.uid)
+        if events is None:
+            events = self._objects[ref.uid] = _ObjectEvents()
         event = Event(
             namespace=ref.namespace,
             name=ref.name,

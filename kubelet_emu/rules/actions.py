@@ -160,6 +160,8 @@ def _with_main_containers(
 
 def _with_updates(actions: PodActions, updates: Iterable[ResourceUpdate]) -> PodActions:
     updates = tuple(updates)
+    if not updates:
+        return actions
     return evolve(
         actions,
         cpu_updates=order_updates(updates, Resource.CPU),

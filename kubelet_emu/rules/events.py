@@ -96,10 +96,11 @@ def correlate(state: CorrelatorState, event: Event, now: datetime) -> tuple[Corr
 
     Source: client-go v1.36 EventCorrelator.EventCorrelate.
     """
-    similar, event, key = _aggregate(state.similar, event, now)
+    source = (*event.object_key, event.type)
+    similar, event, key = _aggregate(state.similar, source, event, now)
     last = state.observed.get(key)
     observation = _observe(last, event, state.created, now)
-    buckets, allowed = _admit(state.buckets, event, now)
+    buckets, allowed = _admit(state.buckets, source, now)
     state = CorrelatorState(
         similar=similar,
         observed=_put(state.observed, key, observation),
@@ -119,14 +120,14 @@ def correlate(state: CorrelatorState, event: Event, now: datetime) -> tuple[Corr
 
 
 def _aggregate(
-    similar: Mapping[Key, _Similar], event: Event, now: datetime
+    similar: Mapping[Key, _Similar], source: Key, event: Event, now: datetime
 ) -> tuple[Mapping[Key, _Similar], Event, Key]:
     """Replace the event when it is one of many that differ in their message only.
 
     Differs: of the ten messages the one just seen is forgotten again, where client-go forgets any of them.
     Source: client-go v1.36 EventAggregator.EventAggregate.
     """
-    group = (*event.object_key, event.type, event.reason)
+    group = (*source, event.reason)
     record = similar.get(group)
     if record is None or now - record.last_seen_at > MAX_SIMILAR_INTERVAL:
         record = _Similar(frozenset(), now)
@@ -146,18 +147,17 @@ def _observe(last: _Observation | None, event: Event, created: int, now: datetim
     return _Observation(last.event_name, last.count + 1, last.first_timestamp)
 
 
-def _admit(buckets: Mapping[Key, _Bucket], event: Event, now: datetime) -> tuple[Mapping[Key, _Bucket], bool]:
+def _admit(buckets: Mapping[Key, _Bucket], source: Key, now: datetime) -> tuple[Mapping[Key, _Bucket], bool]:
     """Take a token from the bucket of this source, object and type, if there is one.
 
     Source: client-go v1.36 EventSourceObjectSpamFilter.
     """
-    key = (*event.object_key, event.type)
-    bucket = buckets.get(key, _Bucket(float(SPAM_BURST), now))
-    refilled = bucket.tokens + (now - bucket.at).total_seconds() / SPAM_REFILL_SECONDS
-    tokens = min(float(SPAM_BURST), refilled) - 1.0
-    if tokens < 0.0:
+    bucket, tokens = buckets.get(source), float(SPAM_BURST)
+    if bucket is not None:
+        tokens = min(tokens, bucket.tokens + (now - bucket.at).total_seconds() / SPAM_REFILL_SECONDS)
+    if tokens < 1.0:
         return buckets, False
-    return _put(buckets, key, _Bucket(tokens, now)), True
+    return _put(buckets, source, _Bucket(tokens - 1.0, now)), True
 
 
 def _event_name(event: Event, serial: int, now: datetime) -> str:

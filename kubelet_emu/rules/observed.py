@@ -82,7 +82,8 @@ class ObservedPod:
 
     def running(self) -> tuple[ContainerStatus, ...]:
         """Return the instances that run or whose state is unknown (kubelet GetRunningContainerStatuses)."""
-        return tuple(c for c in self.containers if c.state in {ContainerState.RUNNING, ContainerState.UNKNOWN})
+        ended_or_new = (ContainerState.CREATED, ContainerState.EXITED)
+        return tuple(c for c in self.containers if c.state not in ended_or_new)
 
     @property
     def has_ready_sandbox(self) -> bool:

@@ -7,8 +7,8 @@ the whole update. Source: kubelet v1.36 pkg/kubelet/status/status_manager.go.
 
 from __future__ import annotations
 
-from operator import attrgetter, is_
-from typing import TYPE_CHECKING, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from attrs import evolve, fields
 
@@ -24,14 +24,12 @@ from kubelet_emu.rules.restart import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from kubelet_emu.api.v1 import Container, Pod
     from kubelet_emu.api.v1_status import ContainerState, ContainerStatus, PodCondition
     from kubelet_emu.config.features import FeatureGates
-
-T = TypeVar("T")
 
 _rest_of = attrgetter(*(field.name for field in fields(PodStatus) if field.name != "conditions"))
 
@@ -70,22 +68,31 @@ def normalize_status(status: PodStatus) -> PodStatus:
 
     Source: kubelet v1.36 normalizeStatus.
     """
-    changed: dict[str, object] = {}
-    if (start_time := _whole(status.start_time)) is not status.start_time:
-        changed["start_time"] = start_time
-    if (conditions := _each(_normalize_condition, status.conditions)) is not status.conditions:
-        changed["conditions"] = conditions
-    for name in ("container_statuses", "init_container_statuses", "ephemeral_container_statuses"):
-        before: tuple[ContainerStatus, ...] = getattr(status, name)
-        if (statuses := _each(_normalize_container, before)) is not before:
-            changed[name] = statuses
-    return evolve(status, **changed) if changed else status  # type: ignore[arg-type]  # names of fields above
+    if all(map(_is_whole, _times_of(status))):
+        return status
+    return evolve(
+        status,
+        start_time=_whole(status.start_time),
+        conditions=tuple(map(_normalize_condition, status.conditions)),
+        container_statuses=tuple(map(_normalize_container, status.container_statuses)),
+        init_container_statuses=tuple(map(_normalize_container, status.init_container_statuses)),
+        ephemeral_container_statuses=tuple(map(_normalize_container, status.ephemeral_container_statuses)),
+    )
 
 
-def _each(normalize: Callable[[T], T], values: tuple[T, ...]) -> tuple[T, ...]:
-    """Return normalized values, the same tuple where nothing changed."""
-    normalized = tuple(map(normalize, values))
-    return values if all(map(is_, normalized, values)) else normalized
+def _times_of(status: PodStatus) -> Iterator[datetime | None]:
+    yield status.start_time
+    for condition in status.conditions:
+        yield condition.last_transition_time
+        yield condition.last_probe_time
+    for statuses in (status.init_container_statuses, status.container_statuses, status.ephemeral_container_statuses):
+        for container in statuses:
+            for state in (container.state, container.last_state):
+                if state.running is not None:
+                    yield state.running.started_at
+                if state.terminated is not None:
+                    yield state.terminated.started_at
+                    yield state.terminated.finished_at
 
 
 def _normalize_condition(condition: PodCondition) -> PodCondition:
@@ -96,22 +103,7 @@ def _normalize_condition(condition: PodCondition) -> PodCondition:
 
 
 def _normalize_container(status: ContainerStatus) -> ContainerStatus:
-    if _is_whole(status.state) and _is_whole(status.last_state):
-        return status
-    state, last_state = _normalize_state(status.state), _normalize_state(status.last_state)
-    return evolve(status, state=state, last_state=last_state)
-
-
-def _is_whole(state: ContainerState) -> bool:
-    """Tell whether a state has no fraction of a second, as most have."""
-    running, ended = state.running, state.terminated
-    return (running is None or _has_no_fraction(running.started_at)) and (
-        ended is None or (_has_no_fraction(ended.started_at) and _has_no_fraction(ended.finished_at))
-    )
-
-
-def _has_no_fraction(moment: datetime | None) -> bool:
-    return moment is None or moment.microsecond == 0
+    return evolve(status, state=_normalize_state(status.state), last_state=_normalize_state(status.last_state))
 
 
 def _normalize_state(state: ContainerState) -> ContainerState:
@@ -121,6 +113,10 @@ def _normalize_state(state: ContainerState) -> ContainerState:
     if ended is not None:
         ended = evolve(ended, started_at=_whole(ended.started_at), finished_at=_whole(ended.finished_at))
     return evolve(state, running=running, terminated=ended)
+
+
+def _is_whole(moment: datetime | None) -> bool:
+    return moment is None or moment.microsecond == 0
 
 
 def _whole(moment: datetime | None) -> datetime | None:

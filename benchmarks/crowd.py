@@ -15,7 +15,6 @@ import structlog
 import trio
 from attrs import define, evolve
 from lives import LIFE_SECONDS, LIVES, Life, live_bare
-from trio.testing import MockClock
 
 from kubelet_emu.cli.simulation import collect_less_often
 from kubelet_emu.cluster.cluster import Cluster
@@ -23,6 +22,7 @@ from kubelet_emu.journal.journal import Journal
 from kubelet_emu.kubelet.node import Node
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timebase import Lane, Timebase
+from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from kubelet_emu.manifests import load_text
 from runtime.simulated import TYPICAL, SimulatedRuntime
 
@@ -82,7 +82,7 @@ def main(variant: str, pods: int) -> int:
     """Live all the lives of one variant."""
     collect_less_often()
     lives = live_bare if variant == BARE else partial(live, LIVES[variant])
-    print(trio.run(lives, pods, clock=MockClock(autojump_threshold=0)))
+    print(trio.run(lives, pods, clock=VirtualClock()))
     return 0
 
 

@@ -16,6 +16,7 @@ from trio.testing import MockClock
 
 from kubelet_emu.cli.emulator import make_cluster
 from kubelet_emu.cli.failures import SpinError
+from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from kubelet_emu.simulator.opening import Machine, open_machine
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def collect_less_often() -> None:
 
 def virtual_clock(speed: float | None) -> trio.abc.Clock:
     """Return a clock that jumps over every wait, or one that runs `speed` times as fast as the real one."""
-    return MockClock(autojump_threshold=0) if speed is None else MockClock(rate=speed)
+    return VirtualClock() if speed is None else MockClock(rate=speed)
 
 
 @asynccontextmanager

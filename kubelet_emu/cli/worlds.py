@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import trio
 from attrs import frozen
-from trio.testing import MockClock
 
 from kubelet_emu.cli.failures import InputError
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timing import KUBELET, Timing
+from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from kubelet_emu.manifests import format_problem
 from kubelet_emu.scenarios.needs import CGROUP_V2, read_needs
 from kubelet_emu.scenarios.node import REGISTRY, SLOW_REGISTRY, scenario_node
@@ -64,7 +64,7 @@ def simulated_images(scenario: Scenario) -> Mapping[str, SimulatedImage]:
 
 def run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:
     """Run one scenario from its beginning to its end on a clock and a machine of its own."""
-    return trio.run(_run_simulated, scenario, world, clock=MockClock(autojump_threshold=0))
+    return trio.run(_run_simulated, scenario, world, clock=VirtualClock())
 
 
 async def _run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:

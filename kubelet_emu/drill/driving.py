@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import trio
 from attrs import evolve, frozen
-from trio.testing import MockClock
 
 from kubelet_emu.drill.outcome import Shutdown, shutdown_of
 from kubelet_emu.drill.phases import Delete, Kill, RestartKubelet, Wait, phases_of
@@ -17,6 +16,7 @@ from kubelet_emu.embedding.node import open_node
 from kubelet_emu.embedding.objects import WaitError
 from kubelet_emu.embedding.signals import ended_by_signals
 from kubelet_emu.journal.records import StepRecord
+from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from kubelet_emu.lifecycle.recounting import recount
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def run_drill(
     SIGTERM and SIGHUP end it as KeyboardInterrupt in a group, once nothing is left there.
     """
     manifest = _readable_again(manifest)
-    clock = (lambda: MockClock(autojump_threshold=0)) if options.is_simulated else (lambda: None)
+    clock: Callable[[], trio.abc.Clock | None] = VirtualClock if options.is_simulated else lambda: None
     on_progress("undisturbed")
     history = trio.run(_undisturbed, manifest, options, clock=clock())
     shutdowns = []

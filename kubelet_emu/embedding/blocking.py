@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 import trio
 from attrs import define, field
-from trio.testing import MockClock
 
 from kubelet_emu.embedding import objects
 from kubelet_emu.embedding.errors import ManifestError
 from kubelet_emu.embedding.node import Node, open_node
+from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from runtime.api import CRIError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class NodeThread:
         self._arrived.set()
 
     def _live(self) -> None:
-        clock = MockClock(autojump_threshold=0) if self.options.is_simulated else None
+        clock = VirtualClock() if self.options.is_simulated else None
         try:
             trio.run(self._serve, clock=clock)
         except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 
 import trio
 from attrs import evolve, field, frozen
-from trio.testing import MockClock
 
 from kubelet_emu.api.batch_v1 import Job, JobStatus
 from kubelet_emu.api.v1 import Pod
@@ -18,6 +17,7 @@ from kubelet_emu.api.v1_status import PodStatus
 from kubelet_emu.embedding.node import open_node
 from kubelet_emu.embedding.options import NodeOptions
 from kubelet_emu.journal.records import HeaderRecord, StatusRecord
+from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from kubelet_emu.lifecycle.recounting import recount
 from kubelet_emu.simulation.reading import read_bytes
 from kubelet_emu.simulation.recording import RunRecording
@@ -93,7 +93,7 @@ def rerun(log: LifecycleLog, tolerance_seconds: float = TOLERANCE_SECONDS) -> Re
     course = _course(log, headers[0])
     if not course.objects:
         raise RerunError("the log has no object that could be run")
-    second = trio.run(_run, course, clock=MockClock(autojump_threshold=0))
+    second = trio.run(_run, course, clock=VirtualClock())
     pairs = zip(recount(log).pods, recount(second).pods, strict=False)
     compared, found = 0, []
     for first, again in pairs:

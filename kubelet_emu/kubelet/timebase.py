@@ -17,6 +17,7 @@ import trio
 from attrs import define, field
 
 from kubelet_emu.kubelet.turns import Referee, Ticket
+from kubelet_emu.kubelet.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from kubelet_emu.kubelet.turns import PutOff
@@ -93,6 +94,10 @@ class Timebase:
 
     async def referee(self) -> None:
         """Release waiters one at a time, each after everything else has come to rest; runs until cancelled."""
+        clock = trio.lowlevel.current_clock()
+        if isinstance(clock, VirtualClock):
+            with clock.serving(self._referee):
+                await trio.sleep_forever()
         await self._referee.run()
 
 

@@ -55,18 +55,32 @@ _RESTARTING_ALL = ContainerState(
 
 @frozen(kw_only=True)
 class ContainerList:
-    """One list of a spec with the statuses it had; `is_init` for init containers and sidecars."""
+    """One list of a spec with the statuses it had; `is_init` for init containers and sidecars.
+
+    `not_started` is what `started` says of a container that doesn't run.
+    """
 
     containers: Sequence[AnyContainer]
     previous: Mapping[str, ContainerStatus]
     is_init: bool = False
+    not_started: bool | None = False
 
     @classmethod
     def of(
-        cls, containers: Sequence[AnyContainer], previous: Iterable[ContainerStatus], *, is_init: bool = False
+        cls,
+        containers: Sequence[AnyContainer],
+        previous: Iterable[ContainerStatus],
+        *,
+        is_init: bool = False,
+        is_ephemeral: bool = False,
     ) -> ContainerList:
         """Pair a list of the spec with its statuses."""
-        return cls(containers=containers, previous={status.name: status for status in previous}, is_init=is_init)
+        return cls(
+            containers=containers,
+            previous={status.name: status for status in previous},
+            is_init=is_init,
+            not_started=None if is_ephemeral else False,
+        )
 
 
 def convert_container_statuses(
@@ -74,7 +88,7 @@ def convert_container_statuses(
 ) -> tuple[tuple[ContainerStatus, ...], ...]:
     """Return the statuses of each list, in spec order, before `started` and `ready` are worked out.
 
-    `started` is that of the status before, which the phase goes by, and `ready`, too, as long as an instance runs.
+    `started` is that of the status before, which the phase goes by, and so is `ready` of the same instance.
     Source: kubelet v1.36 convertToAPIContainerStatuses.
     """
     is_restarting_all = all_containers_could_restart(sync.pod, sync.features) and should_all_containers_restart(
@@ -118,6 +132,7 @@ class _Converter:
             volume_mounts=self._volume_mounts(container, previous),
             restart_count=previous.restart_count if previous is not None else 0,
             last_state=previous.last_state if previous is not None else ContainerState(),
+            started=self.group.not_started,
         )
 
     def _is_done_init(self, container: AnyContainer) -> bool:
@@ -178,8 +193,8 @@ class _Converter:
             last_state=(
                 self._state(instances[1], previous) if len(instances) > 1 else self._last_state(container_id, previous)
             ),
-            started=previous.started if previous is not None and is_running else None,
-            ready=previous is not None and is_running and previous.ready and previous.container_id == container_id,
+            started=previous.started if previous is not None and is_running else self.group.not_started,
+            ready=previous is not None and previous.container_id == container_id and previous.ready,
         )
 
     def _id(self, instance: runtime_api.ContainerStatus) -> str:

@@ -26,9 +26,9 @@ from kubelet_emu.rules.probes import (
     is_pod_ready,
     needs_readiness_run,
     observe,
-    probe_of,
     probe_times,
     probed_containers,
+    probes_of,
     runtime_id,
     step,
 )
@@ -128,9 +128,9 @@ class ProbeManager:
         uid = pod.metadata.uid or ""
         workers = self._workers.setdefault(uid, {})
         for container in probed_containers(pod):
-            for kind in ProbeKind:
-                key, probe = (container.name, kind), probe_of(container, kind)
-                if probe is None or key in workers or self._is_over(uid, key):
+            for kind, probe in probes_of(container):
+                key = (container.name, kind)
+                if key in workers or self._is_over(uid, key):
                     continue
                 workers[key] = ProbeWorker(
                     manager=self,

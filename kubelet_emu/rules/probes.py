@@ -117,6 +117,16 @@ def probe_of(container: Container, kind: ProbeKind) -> Probe | None:
             assert_never(kind)
 
 
+def probes_of(container: Container) -> tuple[tuple[ProbeKind, Probe], ...]:
+    """Return the probes that a container has."""
+    probes = (
+        (ProbeKind.LIVENESS, container.liveness_probe),
+        (ProbeKind.READINESS, container.readiness_probe),
+        (ProbeKind.STARTUP, container.startup_probe),
+    )
+    return tuple((kind, probe) for kind, probe in probes if probe is not None)
+
+
 def probed_containers(pod: Pod) -> tuple[Container, ...]:
     """Return the containers that may have probes: regular ones, then sidecars (kubelet v1.36 manager.AddPod)."""
     sidecars = (container for container in pod.spec.init_containers if is_restartable_init_container(container))

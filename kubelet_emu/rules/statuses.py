@@ -136,9 +136,7 @@ def _converted(sync: SyncInput, runtime_name: str) -> _Converted:
     spec, previous = sync.pod.spec, sync.previous_status
     inits = ContainerList.of(spec.init_containers, previous.init_container_statuses, is_init=True)
     mains = ContainerList.of(spec.containers, previous.container_statuses)
-    ephemeral = ContainerList.of(
-        spec.ephemeral_containers, previous.ephemeral_container_statuses, is_ephemeral=True
-    )
+    ephemeral = ContainerList.of(spec.ephemeral_containers, previous.ephemeral_container_statuses, is_ephemeral=True)
     converted = convert_container_statuses(sync, (inits, mains, ephemeral), runtime_name)
     return _Converted(converted[0], _by_name(converted[1]), _by_name(converted[2]))
 

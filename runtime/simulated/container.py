@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
-    from runtime.api import ContainerConfig, ContainerID, ContainerSummary, Image
+    from runtime.api import ContainerConfig, ContainerID, ContainerStatus, ContainerSummary, Image
     from runtime.simulated.machine import Machine
     from runtime.simulated.network import Listener, Serve
     from runtime.simulated.process import Main
@@ -96,6 +96,7 @@ class Container:
     is_removed: bool = field(default=False, init=False)
     ended: trio.Event = field(factory=trio.Event, init=False)
     summary: ContainerSummary | None = field(default=None, init=False)
+    status: ContainerStatus | None = field(default=None, init=False)
     processes: dict[int, Process] = field(factory=dict, init=False)
     first: Process | None = field(default=None, init=False)
     _nursery: trio.Nursery | None = field(default=None, init=False)

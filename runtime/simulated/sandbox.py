@@ -28,6 +28,7 @@ class Sandbox:
     state: PodSandboxState = PodSandboxState.READY
     containers: list[Container] = field(factory=list, init=False)
     _made: int = field(default=0, init=False)
+    _status: PodSandboxStatus | None = field(default=None, init=False)
     pids: PidNamespace = field(factory=lambda: PidNamespace(is_shared=True), init=False)
 
     @property
@@ -42,6 +43,12 @@ class Sandbox:
 
     def status(self) -> PodSandboxStatus:
         """Return what the CRI shows of the sandbox; the address goes with the sandbox's own process."""
+        known = self._status
+        if known is None or known.state is not self.state:
+            known = self._status = self._make_status()
+        return known
+
+    def _make_status(self) -> PodSandboxStatus:
         return PodSandboxStatus(
             id=self.id,
             metadata=self.config.metadata,

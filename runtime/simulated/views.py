@@ -34,7 +34,14 @@ def _make_summary(container: Container) -> ContainerSummary:
 
 
 def status_of(container: Container) -> ContainerStatus:
-    """Return a container in full."""
+    """Return a container in full; made once a state, in which nothing of it changes."""
+    known = container.status
+    if known is None or known.state is not container.state:
+        known = container.status = _make_status(container)
+    return known
+
+
+def _make_status(container: Container) -> ContainerStatus:
     config, image = container.config, container.image
     return ContainerStatus(
         id=container.id,

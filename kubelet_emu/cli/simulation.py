@@ -32,7 +32,8 @@ COLLECT_AFTER = 1_000_000
 def collect_less_often() -> None:
     """Have this process look for cycles less often: many pods are many values, and hardly a cycle among them.
 
-    With Python's own threshold a thousand pods spend a third of their time on looking.
+    With Python's own threshold a thousand pods spend a third of their time on looking. What cycles there are, a few
+    hundred objects a pod, may wait until there are a million new objects: some 100 MB at most.
     """
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER)

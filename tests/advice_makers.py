@@ -29,10 +29,10 @@ def manifest(kind: str, *fields: str) -> str:
 
 
 def subject_of(text: str) -> Subject:
-    """Return the one pod of a text, which must be readable."""
+    """Return the first pod of a text, which must be readable."""
     result = load_text(text)
-    assert result.problems == ()
-    (subject,) = subjects_of(result.objects, GATES)
+    assert not result.has_errors, result.problems
+    subject, *_ = subjects_of(result.objects, GATES)
     return subject
 
 

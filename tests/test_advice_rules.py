@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from advice_makers import DEPLOYMENT, JOB, POD, advice_of, found, manifest
+from advice_makers import DEPLOYMENT, GATES, JOB, POD, advice_of, found, manifest
+
+from kubelet_emu.advice.catalogue import advise
+from kubelet_emu.advice.subjects import subjects_of
+from kubelet_emu.manifests import load_text
 
 APP = "{name: app, image: app:1}"
 SLEEPER = "{name: app, image: busybox, command: [sleep, '5']}"
@@ -906,6 +910,50 @@ def test_a_rule_finds_what_it_is_about_and_nothing_else(why: str, text: str, exp
     assert found(text) == expected
 
 
+SERVICE = "---\napiVersion: v1\nkind: Service\nmetadata: {name: web%s}\nspec: {ports: [{port: 80}], %s}\n"
+ITSELF = SERVICE % ("", "selector: {a: b}")
+WAITER = waits_with("until wget -qO- http://%s/; do sleep 1; done")
+WAITS = manifest(DEPLOYMENT, f"initContainers: [{WAITER}]", f"containers: [{APP}]")
+KE502 = ["KE502 initContainers[0].command"]
+SERVICES = [
+    ("a Service that leads to this pod alone", WAITS % "web" + ITSELF, KE502),
+    ("by its long name", WAITS % "web.default.svc.cluster.local:8080" + ITSELF, KE502),
+    ("another Service", WAITS % "webs" + ITSELF, []),
+    ("a path of that name", WAITS % "db/web" + ITSELF, []),
+    ("one that is in none of the manifests", WAITS % "web", []),
+    ("one of other pods", WAITS % "web" + SERVICE % ("", "selector: {a: c}"), []),
+    ("one of another namespace", WAITS % "web" + SERVICE % (", namespace: far", "selector: {a: b}"), []),
+    ("one without a selector", WAITS % "web" + SERVICE % ("", "type: ClusterIP"), []),
+    (
+        "one that doesn't wait for readiness",
+        WAITS % "web" + SERVICE % ("", "selector: {a: b}, publishNotReadyAddresses: true"),
+        [],
+    ),
+    ("one that leads elsewhere", WAITS % "web" + SERVICE % ("", "type: ExternalName, externalName: x.example"), []),
+    (
+        "from a postStart hook",
+        manifest(
+            DEPLOYMENT,
+            "containers: [{name: a, image: a:1, lifecycle: {postStart: {exec: {command: "
+            "[sh, -c, 'until nc -z web 80; do sleep 1; done']}}}}]",
+        )
+        + ITSELF,
+        ["KE503 containers[0].lifecycle.postStart"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("why", "text", "expected"), SERVICES, ids=[row[0] for row in SERVICES])
+def test_a_wait_for_the_pods_own_service(why: str, text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+def test_a_service_of_two_workloads_may_lead_to_the_other() -> None:
+    other = manifest(POD, f"containers: [{APP}]").replace("{name: p}", "{name: p, labels: {a: b}}")
+    first, _ = subjects_of(load_text(WAITS % "web" + ITSELF + "---\n" + other).objects, GATES)
+    assert advise(first) == ()
+
+
 def test_a_job_without_a_bound_on_failures_has_nothing_to_count() -> None:
     text = job("restartPolicy: OnFailure", f"initContainers: [{{{PROXY}}}]", f"containers: [{APP}]")
     for field in ("backoffLimitPerIndex: 1\n  completionMode: Indexed\n  completions: 2", "backoffLimit: 2147483647"):
@@ -927,6 +975,10 @@ TEXTS = [
     (
         pod("containers: [{name: a, image: a:1, lifecycle: {preStop: {sleep: {seconds: 15}}}}]"),
         "15 s of 30 s are spent in preStop before SIGTERM: a has 15 s left to end",
+    ),
+    (
+        WAITS % "web" + ITSELF,
+        "wait waits for Service web, which leads to this very pod, and only when it is ready: the pod stays in Init",
     ),
     (
         pod("containers: [{name: a, image: busybox, command: [sh, -c, 'sleep 600']}]"),

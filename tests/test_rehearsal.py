@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from advice_makers import GATES, JOB, POD, manifest, subject_of
+from advice_makers import DEPLOYMENT, GATES, JOB, POD, manifest, subject_of
 
 from kubelet_emu.advice.ending import Ends
 from kubelet_emu.advice.plan import plan_of
@@ -142,6 +142,23 @@ def test_how_a_pod_ends(why: str, spec: str, how: Ends, outcome: Outcome) -> Non
     plan = plan_of(subject_of(POD % spec))
     start, end = confirm(plan)
     assert (plan.ending.how, start.outcome, end.outcome) == (how, Outcome.CONFIRMED, outcome)
+
+
+def test_a_wait_for_the_pods_own_service_is_played(tmp_path: Path) -> None:
+    (tmp_path / "manifest.yaml").write_text(
+        manifest(
+            DEPLOYMENT,
+            "initContainers: [{name: i, image: busybox, command: [sh, -c, 'until nc -z web 80; do sleep 1; done']}]",
+            "containers: [{name: a, image: a:1, ports: [{containerPort: 80}]}]",
+        )
+        + "---\napiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {a: b}, ports: [{port: 80}]}\n"
+    )
+    start, end = claims_of(tmp_path)
+    assert (start.text, start.outcome, end.outcome) == (
+        "starts in the order i",
+        Outcome.CONFIRMED,
+        Outcome.CONFIRMED,
+    )
 
 
 def test_a_jobs_own_bounds_dont_end_the_play() -> None:

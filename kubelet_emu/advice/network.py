@@ -39,16 +39,17 @@ _HANDLERS = ("http_get", "tcp_socket", "grpc")
 
 @frozen(kw_only=True)
 class Awaited:
-    """What a command waits for without an end: a port of this pod or a file; `text` is the command."""
+    """What a command waits for without an end: a port of this pod, a file, or a host; `text` is the command."""
 
     text: str
     port: int | None = None
     path: str = ""
+    host: str = ""
 
     @property
     def name(self) -> str:
         """Return what is waited for, for a message."""
-        return self.path or f"localhost:{self.port}"
+        return self.path or self.host or f"localhost:{self.port}"
 
 
 def ports_of(container: Container) -> frozenset[int]:
@@ -78,28 +79,35 @@ def local_ports(container: Container) -> frozenset[int]:
     return frozenset(int(port) for text in (*values, *words) for port in _LOCAL_PORT.findall(text))
 
 
-def awaited_by(words: Sequence[str], *, is_init: bool) -> Iterator[Awaited]:
-    """Yield what a command waits for before it does anything else.
+def awaited_by(words: Sequence[str], hosts: frozenset[str], *, is_init: bool) -> Iterator[Awaited]:
+    """Yield what a command waits for before it does anything else: on this pod, or at one of some hosts.
 
     Of a script only what stands before the first command that could start something: that might answer itself.
     """
     text = script_of(words)
     script = None if text is None else read_script(text)
     if script is not None:
-        yield from _awaited_in(script, is_init=is_init)
+        yield from _awaited_in(script, hosts, is_init=is_init)
     elif text is None and words and _WAITING_SCRIPTS.fullmatch(words[0].rpartition("/")[2]):
         line = " ".join(words)
         yield from (Awaited(text=line, port=int(port)) for port in _LOCAL_PORT.findall(line))
+        yield from (Awaited(text=line, host=host) for host in _named(line, hosts))
 
 
-def _awaited_in(script: Script, *, is_init: bool) -> Iterator[Awaited]:
+def _named(line: str, hosts: frozenset[str]) -> list[str]:
+    """Return the hosts that a command line connects to."""
+    before = r"(?:(?<=//)|(?<![\w./-]))"
+    return [host for host in sorted(hosts) if re.search(rf"{before}{re.escape(host)}(?=[:/\s]|$)", line)]
+
+
+def _awaited_in(script: Script, hosts: frozenset[str], *, is_init: bool) -> Iterator[Awaited]:
     for statement in script:
         if statement.in_background:
             return
         if statement.kind in {Kind.WHILE, Kind.UNTIL}:
             if is_init and not _starts_nothing(statement):
                 return
-            yield from _awaited_by_loop(statement)
+            yield from _awaited_by_loop(statement, hosts)
         elif is_init and not is_harmless(statement) and statement.kind is not Kind.TEST:
             return
 
@@ -110,25 +118,25 @@ def _starts_nothing(loop: Statement) -> bool:
     return all(is_harmless(each) or each.name in _CONNECTING | {"test", "break"} for each in commands)
 
 
-def _awaited_by_loop(loop: Statement) -> Iterator[Awaited]:
+def _awaited_by_loop(loop: Statement, hosts: frozenset[str]) -> Iterator[Awaited]:
     """Yield what a loop waits for: `until ASK`, `while ! ASK`, or `while true; do ASK && break`."""
     if any(leaves(each) and each.name != "break" for each in loop.walk() if each.kind is Kind.COMMAND):
         return
     if len(loop.condition) == 1:
         condition = loop.condition[0]
         if loop.kind is Kind.UNTIL:
-            yield from _asked(condition)
+            yield from _asked(condition, hosts)
         elif condition.kind is Kind.NOT and len(condition.parts) == 1:
-            yield from _asked(condition.parts[0])
+            yield from _asked(condition.parts[0], hosts)
         elif condition.kind is Kind.TEST and condition.words[:1] == ("!",):
             yield from _tested(condition.words[1:], condition.text)
     for each in loop.parts:
         is_left = each.kind is Kind.AND and len(each.parts) == 2 and each.parts[1].name == "break"
         if is_left and len([part for part in loop.walk() if part.name == "break"]) == 1:
-            yield from _asked(each.parts[0])
+            yield from _asked(each.parts[0], hosts)
 
 
-def _asked(statement: Statement) -> Iterator[Awaited]:
+def _asked(statement: Statement, hosts: frozenset[str]) -> Iterator[Awaited]:
     if statement.kind is Kind.TEST:
         yield from _tested(statement.words, statement.text)
     elif statement.kind is Kind.COMMAND and statement.name == "test":
@@ -137,6 +145,7 @@ def _asked(statement: Statement) -> Iterator[Awaited]:
         port = _asked_port(statement)
         if port is not None:
             yield Awaited(text=statement.text, port=port)
+        yield from (Awaited(text=statement.text, host=host) for host in _named(" ".join(statement.words), hosts)[:1])
 
 
 def _tested(words: Sequence[str], text: str) -> Iterator[Awaited]:

@@ -98,7 +98,8 @@ def init_waits(subject: Subject) -> Iterator[Advice]:
             yield Advice(
                 code="KE502",
                 path=f"{each.part.path}.{each.field}",
-                text=f"{each.part.name} waits for {_of_whom(each)}, which starts only after it: the pod stays in Init",
+                text=f"{each.part.name} waits for {_of_whom(each)}, {_too_late(each, 'which starts only after it')}: "
+                "the pod stays in Init",
                 hint=_mend(each),
             )
 
@@ -111,7 +112,8 @@ def gate_waits(subject: Subject) -> Iterator[Advice]:
             yield Advice(
                 code="KE503",
                 path=f"{each.part.path}.{each.field}",
-                text=f"the {what} of {each.part.name} waits for {_of_whom(each)}, which starts only when it is passed",
+                text=f"the {what} of {each.part.name} waits for {_of_whom(each)}, "
+                f"{_too_late(each, 'which starts only when it is passed')}",
                 hint=f"{what}s hold back all containers that follow: let {each.part.name} ask for its own port alone",
             )
 
@@ -142,14 +144,23 @@ def _why_init_goes_on(part: Part) -> str:
     return "it opens ports" if is_default and container.ports else ""
 
 
+def _too_late(deadlock: Deadlock, otherwise: str) -> str:
+    is_service = deadlock.awaited is not None and deadlock.awaited.host
+    return "which leads to this very pod, and only when it is ready" if is_service else otherwise
+
+
 def _of_whom(deadlock: Deadlock) -> str:
     awaited = deadlock.awaited
     name = "" if awaited is None else awaited.name
+    if awaited is not None and awaited.host:
+        return f"Service {name}"
     return f"{deadlock.later.name} ({name})" if deadlock.later is not None else name
 
 
 def _mend(deadlock: Deadlock) -> str:
     later, part = deadlock.later, deadlock.part
+    if deadlock.awaited is not None and deadlock.awaited.host:
+        return f"wait in a container beside the one that serves, or put what {part.name} does into another pod"
     if later is None:
         return f"no container has started before {part.name} that could answer there"
     if later.role is Role.SIDECAR:

@@ -6,7 +6,7 @@ import enum
 import random
 from typing import TYPE_CHECKING, cast
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from kubelet_emu.advice.programs import Program, program_of
 from kubelet_emu.api.kinds import api_type
@@ -20,10 +20,12 @@ from kubelet_emu.rules.restart import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
+    from kubelet_emu.api.apps_v1 import Deployment
     from kubelet_emu.api.batch_v1 import CronJob, Job, JobSpec
-    from kubelet_emu.api.v1 import Container, Pod, PodSpec
+    from kubelet_emu.api.v1 import Container, Pod, PodSpec, PodTemplateSpec
+    from kubelet_emu.api.v1_services import Service
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests.loading import Loaded
     from kubelet_emu.manifests.missing_references import Needed
@@ -61,7 +63,8 @@ class Part:
 class Subject:
     """One pod: `parts` are its containers in the order in which they start.
 
-    `job` is the spec of the Job it is of, `needs` what it refers to and no manifest has.
+    `job` is the spec of the Job it is of, `needs` what it refers to and no manifest has, `own_names` are the names of
+    Services that lead to it alone, once it is ready.
     """
 
     loaded: Loaded = field(repr=False)
@@ -73,6 +76,7 @@ class Subject:
     gates: FeatureGates = field(repr=False)
     job: JobSpec | None = field(default=None, repr=False)
     needs: tuple[Needed, ...] = field(default=(), repr=False)
+    own_names: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def spec(self) -> PodSpec:
@@ -121,13 +125,39 @@ def subjects_of(objects: Iterable[Loaded], gates: FeatureGates) -> tuple[Subject
         for each in needed_references(expansion)
         if (each.reference.kind, each.reference.name) not in there and each.reference.name != _IN_EVERY_NAMESPACE
     )
-    return tuple(_subject(runnable, needs, gates) for runnable in expansion.runnables)
+    subjects = tuple(_subject(runnable, needs, gates) for runnable in expansion.runnables)
+    services = [cast("Service", each.object) for each in expansion.stored if each.object.kind == "Service"]
+    return tuple(evolve(subject, own_names=_own_names(subject, subjects, services)) for subject in subjects)
+
+
+def _own_names(subject: Subject, subjects: tuple[Subject, ...], services: Iterable[Service]) -> frozenset[str]:
+    """Return the names of Services that lead to one pod of the manifests and to no other (DNS for Services, 2.3)."""
+    names: set[str] = set()
+    for service in services:
+        spec, metadata = service.spec, service.metadata
+        if spec.type == "ExternalName" or spec.publish_not_ready_addresses:
+            continue
+        if [each for each in subjects if _is_selected(each, service)] == [subject]:
+            short = f"{metadata.name}.{metadata.namespace}"
+            names |= {metadata.name or "", short, f"{short}.svc", f"{short}.svc.cluster.local"}
+    return frozenset(names)
+
+
+def _is_selected(subject: Subject, service: Service) -> bool:
+    labels, selector = subject.pod.metadata.labels, service.spec.selector
+    is_near = subject.pod.metadata.namespace == service.metadata.namespace
+    return is_near and bool(selector) and all(labels.get(key) == value for key, value in selector.items())
 
 
 def _subject(runnable: Runnable, needs: tuple[Needed, ...], gates: FeatureGates) -> Subject:
     workload = cast("Workload", prepare(cast("Workload", runnable.object), gates))
-    spec, annotations = pod_spec_of(workload), _annotations(workload)
-    metadata = api_type("ObjectMeta")(name=workload.metadata.name, namespace="default", annotations=annotations)
+    spec, template = pod_spec_of(workload), _template(workload)
+    metadata = api_type("ObjectMeta")(
+        name=workload.metadata.name,
+        namespace=workload.metadata.namespace,
+        labels=template.metadata.labels,
+        annotations={**workload.metadata.annotations, **template.metadata.annotations},
+    )
     pod: Pod = api_type("Pod")(metadata=metadata, spec=spec)
     return Subject(
         loaded=runnable.loaded,
@@ -158,9 +188,8 @@ def _job_spec(workload: Workload) -> JobSpec | None:
     return cast("CronJob", workload).spec.job_template.spec if workload.kind == "CronJob" else None
 
 
-def _annotations(workload: Workload) -> Mapping[str, str]:
-    """Return the annotations of the pods of a workload, with those of the workload itself."""
-    job = _job_spec(workload)
-    template = workload if workload.kind == "Pod" else getattr(job or workload.spec, "template", None)
-    own = workload.metadata.annotations
-    return {**own, **template.metadata.annotations} if template is not None else own
+def _template(workload: Workload) -> Pod | PodTemplateSpec:
+    """Return what has the metadata of the pods of a workload: a pod has its own."""
+    if workload.kind == "Pod":
+        return cast("Pod", workload)
+    return (_job_spec(workload) or cast("Deployment", workload).spec).template

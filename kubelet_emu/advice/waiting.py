@@ -25,6 +25,7 @@ class Deadlock:
     """A container that keeps all later ones from starting; `later` is what it waits for, None where nobody has it.
 
     `field` is where that is written, below the container; of a program that never ends `awaited` is None.
+    A host that is awaited is a Service that leads to this very pod.
     """
 
     part: Part
@@ -52,7 +53,10 @@ def _init(subject: Subject, part: Part) -> Iterator[Deadlock]:
         yield Deadlock(part=part, field=field)
         return
     words = _as_local(part.container, part.program.words)
-    for awaited in awaited_by(words, is_init=True):
+    for awaited in awaited_by(words, subject.own_names, is_init=True):
+        if awaited.host:
+            yield Deadlock(part=part, field=_field(part), awaited=awaited)
+            return
         found = _file(subject, part, awaited) if awaited.path else _port_of_init(subject, part, awaited)
         if found is not None:
             yield found
@@ -101,7 +105,10 @@ def _post_start(subject: Subject, part: Part) -> Iterator[Deadlock]:
     hook = None if hooks is None else hooks.post_start
     if hook is None or hook.exec is None:
         return
-    for awaited in awaited_by(_as_local(part.container, hook.exec.command), is_init=False):
+    for awaited in awaited_by(_as_local(part.container, hook.exec.command), subject.own_names, is_init=False):
+        if awaited.host:
+            yield Deadlock(part=part, field="lifecycle.postStart", awaited=awaited)
+            return
         later = _only_later(subject, part, awaited.port)
         if later is not None:
             yield Deadlock(part=part, field="lifecycle.postStart", awaited=awaited, later=later)

@@ -7,7 +7,7 @@ import random
 from typing import TYPE_CHECKING
 
 import trio
-from attrs import evolve, frozen
+from attrs import frozen
 from trio.testing import MockClock
 
 from kubelet_emu.advice.ending import Ends
@@ -109,7 +109,7 @@ async def _watch(subject: Subject, simulation: Simulation, stored: Sequence[Stor
 async def stage(node: Node, subject: Subject, stored: Sequence[Stored], *, grace: int | None = None) -> Pod:
     """Create what a pod needs and the pod itself, or the Job that makes it, and return its pod."""
     for each in stored:
-        node.cluster.create(evolve(each, metadata=evolve(each.metadata, namespace="default")))
+        node.cluster.create(each)
     node.cluster.create(staged(subject, random.Random(0), grace=grace))  # noqa: S311 - a name
     while not node.pods:
         await node.recording.more.wait()

@@ -81,7 +81,11 @@ COMMANDS = [
         0,
     ),
     ("a trap of another signal: nobody knows", ["sh", "-c", "trap 'echo x' EXIT; sleep 600"], False, 0),
-    ("deaf on purpose", ["sh", "-c", "trap '' TERM; sleep 600"], False, 0),
+    ("deaf on purpose", ["sh", "-c", "trap '' TERM; sleep 600"], False, 600),
+    ("the trap of the last word", ["sh", "-c", "trap '' TERM; trap - TERM; sleep 600"], False, 0),
+    ("a trap that goes on", ["sh", "-c", "trap 'echo x' TERM; while :; do sleep 9 & wait; done"], True, math.inf),
+    ("a trap that does what isn't known", ["sh", "-c", "trap 'stop' TERM; while :; do sleep 9; done"], True, 9),
+    ("a trap that isn't understood", ["sh", "-c", "trap 'if (' TERM; while :; do sleep 9; done"], True, 9),
     ("a script that isn't understood", ["sh", "-c", "while true; do"], False, 0),
 ]
 
@@ -96,6 +100,8 @@ DEAF = [
     (["sleep", "9"], Deafness.NO_HANDLER, "sleep 9"),
     (["sh", "-c", "echo x; sleep 9"], Deafness.NO_TRAP, "sleep 9"),
     (["sh", "-c", "trap x TERM; sleep 5; sleep 9"], Deafness.TRAP_WAITS, "sleep 9"),
+    (["sh", "-c", "trap : TERM; sleep 5; sleep 9"], Deafness.TRAP_GOES_ON, "sleep 9"),
+    (["sh", "-c", "trap '' TERM; sleep 5; sleep 9"], Deafness.ASKED_FOR, "sleep 9"),
 ]
 
 

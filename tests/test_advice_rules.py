@@ -584,6 +584,16 @@ STOP = [
         ["KE701 containers[0].command"],
     ),
     (
+        "a trap that goes on",
+        pod('containers: [{name: a, image: busybox, command: [sh, -c, "trap : TERM; while :; do sleep 1; done"]}]'),
+        ["KE701 containers[0].command"],
+    ),
+    (
+        "deaf on purpose",
+        pod("containers: [{name: a, image: busybox, command: [sh, -c, \"trap '' TERM; while :; do sleep 1; done\"]}]"),
+        [],
+    ),
+    (
         "a good trap",
         pod(f'containers: [{{name: a, image: busybox, command: [sh, -c, "{TRAP}; sleep 600 & wait"]}}]'),
         [],

@@ -178,6 +178,7 @@ def is_always(loop: Statement) -> bool:
     return test.kind is Kind.COMMAND and (test.name in {"true", ":", "sleep"} or is_true_test)
 
 
-def traps_term(traps: Iterable[Sequence[str]]) -> bool:
-    """Tell whether one of the traps runs something at SIGTERM; `trap '' TERM` asks for deafness and is none."""
-    return any(len(args) > 1 and args[0] not in {"", "-"} and set(args[1:]) & _TERM for args in traps)
+def term_action(traps: Iterable[Sequence[str]]) -> str | None:
+    """Return what the last of some traps does at SIGTERM, empty for one that asks for deafness; None without any."""
+    actions = [args[0] for args in traps if len(args) > 1 and set(args[1:]) & _TERM]
+    return actions[-1] if actions and actions[-1] != "-" else None

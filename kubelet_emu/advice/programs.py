@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
-from kubelet_emu.advice.flows import Flow, sleep_seconds, tail_follows, traps_term
+from kubelet_emu.advice.flows import Flow, is_harmless, sleep_seconds, tail_follows, term_action
 from kubelet_emu.advice.known_servers import has_no_entry_point, is_server_image, is_server_program
 from kubelet_emu.advice.scripts import read_script
 from kubelet_emu.rules.expansion import expand
@@ -25,11 +25,16 @@ _LAUNCHERS = frozenset({"tini", "dumb-init", "catatonit", "docker-init", "tini-s
 
 
 class Deafness(enum.Enum):
-    """Why a first process doesn't react to SIGTERM: it has no handler, or its trap waits for a command to end."""
+    """Why a first process doesn't end at SIGTERM.
+
+    It has no handler; its trap waits for a command to end, or doesn't end it; or it asks for that: `trap '' TERM`.
+    """
 
     NO_HANDLER = enum.auto()
     NO_TRAP = enum.auto()
     TRAP_WAITS = enum.auto()
+    TRAP_GOES_ON = enum.auto()
+    ASKED_FOR = enum.auto()
 
 
 @frozen(kw_only=True)
@@ -186,6 +191,11 @@ def _with_deafness(program: Program, flow: Flow, script: Script) -> Program:
         return program
     if not any(each.name == "trap" for each in inside):
         return evolve(program, deaf_seconds=flow.lasts, deafness=Deafness.NO_TRAP)
-    if traps_term(flow.traps):
-        return evolve(program, deaf_seconds=flow.longest, deafness=Deafness.TRAP_WAITS)
-    return program
+    action = term_action(flow.traps)
+    if action is None:
+        return program
+    if not action:
+        return evolve(program, deaf_seconds=flow.lasts, deafness=Deafness.ASKED_FOR)
+    if all(is_harmless(each) for each in read_script(action) or script):
+        return evolve(program, deaf_seconds=flow.lasts, deafness=Deafness.TRAP_GOES_ON)
+    return evolve(program, deaf_seconds=flow.longest, deafness=Deafness.TRAP_WAITS)

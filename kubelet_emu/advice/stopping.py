@@ -138,7 +138,8 @@ def _is_sleep(command: tuple[str, ...]) -> bool:
 def ignores_term(subject: Subject) -> Iterator[Advice]:
     """Yield containers that are sure to be sent SIGTERM and don't react to it (KE701)."""
     for part in subject.of(Role.SIDECAR, Role.MAIN):
-        if not is_deaf(subject, part) or not _is_stopped_by_signal(subject, part):
+        is_meant = part.program.deafness is Deafness.ASKED_FOR
+        if is_meant or not is_deaf(subject, part) or not _is_stopped_by_signal(subject, part):
             continue
         limit = max(MINIMUM_SECONDS, subject.grace)
         when = "each time the pod ends" if part.role is Role.SIDECAR else "at each stop"
@@ -166,6 +167,8 @@ def _why(part: Part) -> str:
     match part.program.deafness:
         case Deafness.TRAP_WAITS:
             return f"its trap runs only when `{blocker}` has ended"
+        case Deafness.TRAP_GOES_ON:
+            return "its trap doesn't end it"
         case Deafness.NO_TRAP:
             return f"{name} as process 1 has no trap"
         case _:
@@ -175,6 +178,8 @@ def _why(part: Part) -> str:
 def _cure(part: Part, grace: int) -> str:
     if part.program.deafness is Deafness.TRAP_WAITS:
         return "wait in the background, which a trap may interrupt: sleep 60 & wait $!"
+    if part.program.deafness is Deafness.TRAP_GOES_ON:
+        return "end the trap with exit: trap '...; exit 0' TERM"
     if part.program.longest >= grace:
         return f"sh -c \"trap 'exit 0' TERM; {short(part.program.blocker, 40)} & wait\", or shareProcessNamespace: true"
     return "begin the script with: trap 'exit 0' TERM; or set shareProcessNamespace: true"

@@ -7,11 +7,11 @@ from pod_makers import a_container, a_pod, a_sandbox, exited, gates, seen
 
 from kubelet_emu.api.v1 import ContainerRestartRule, ContainerRestartRuleOnExitCodes
 from kubelet_emu.api.v1_status import PodStatus
-from kubelet_emu.rules.restart import (
+from kubelet_emu.rules.restart import should_all_containers_restart
+from kubelet_emu.rules.restart_policy import (
     all_containers_could_restart,
     container_should_restart,
     find_matching_container_restart_rule,
-    should_all_containers_restart,
 )
 from kubelet_emu.rules.sandbox import SandboxChange, pod_sandbox_changed
 from runtime.api import NamespaceMode, SandboxID

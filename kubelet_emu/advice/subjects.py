@@ -13,7 +13,7 @@ from kubelet_emu.api.kinds import api_type
 from kubelet_emu.manifests.missing_references import needed_references
 from kubelet_emu.manifests.validation.objects import prepare
 from kubelet_emu.manifests.workloads import expand, pod_spec_of
-from kubelet_emu.rules.restart import (
+from kubelet_emu.rules.restart_policy import (
     container_should_restart,
     effective_restart_policy,
     is_restartable_init_container,

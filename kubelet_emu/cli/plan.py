@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.advice.plan import PodPlan
     from kubelet_emu.advice.subjects import Subject
+    from kubelet_emu.cli.failures import InputError
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests import Problem
     from kubelet_emu.manifests.workloads import Stored
@@ -93,14 +94,13 @@ def _answers(options: PlanOptions) -> Iterator[Answer]:
     from kubelet_emu.advice.catalogue import read_codes
     from kubelet_emu.advice.plan import plan_of
     from kubelet_emu.api.quantity import quantity_value
-    from kubelet_emu.cli.failures import InputError
 
     try:
         ignored, memory = read_codes(options.ignore), quantity_value(options.node_memory)
     except ValueError as error:
-        raise InputError(str(error)) from error
+        raise _refused(str(error)) from error
     if memory <= 0:
-        raise InputError(f"--node-memory: {options.node_memory!r} is no size")
+        raise _refused(f"--node-memory: {options.node_memory!r} is no size")
     read = _read(options)
     for subject in read.subjects:
         plan = plan_of(subject, ignored, memory)
@@ -112,7 +112,6 @@ def _read(options: PlanOptions) -> _Read:
     import random
 
     from kubelet_emu.advice.subjects import subjects_of
-    from kubelet_emu.cli.failures import InputError
     from kubelet_emu.manifests import load
     from kubelet_emu.manifests.admission import admit
     from kubelet_emu.manifests.safety import SafetyPolicy
@@ -124,18 +123,23 @@ def _read(options: PlanOptions) -> _Read:
     _refuse_errors((*admitted.problems, *problems), result.sources)
     subjects = subjects_of(result.objects, gates)
     if not subjects:
-        raise InputError("nothing to plan: the manifests have no object that makes pods")
+        raise _refused("nothing to plan: the manifests have no object that makes pods")
     return _Read(subjects=subjects, stored=admitted.stored, told=told)
 
 
 def _gates(kubernetes: str) -> FeatureGates:
-    from kubelet_emu.cli.failures import InputError
     from kubelet_emu.config.features import gates_for
 
     try:
         return gates_for(kubernetes, {})
     except ValueError as error:
-        raise InputError(f"--kubernetes: {error}") from error
+        raise _refused(f"--kubernetes: {error}") from error
+
+
+def _refused(text: str) -> InputError:
+    from kubelet_emu.cli.failures import InputError
+
+    return InputError(text)
 
 
 def _simulation(manifests: Sequence[str]) -> tuple[Simulation, tuple[Problem, ...]]:

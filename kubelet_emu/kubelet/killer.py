@@ -17,7 +17,7 @@ from kubelet_emu.api import reasons
 from kubelet_emu.api.v1 import Container
 from kubelet_emu.journal.records import ObjectRef, StopRecord
 from kubelet_emu.kubelet.timebase import Lane
-from kubelet_emu.rules.restart import is_restartable_init_container
+from kubelet_emu.rules.restart_policy import is_restartable_init_container
 from kubelet_emu.rules.termination import (
     ContainerKillReason,
     container_grace_period,

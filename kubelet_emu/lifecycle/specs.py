@@ -8,7 +8,7 @@ from attrs import frozen
 
 from kubelet_emu.api.v1 import Pod
 from kubelet_emu.journal.facts import ContainerKind
-from kubelet_emu.rules.restart import is_restartable_init_container
+from kubelet_emu.rules.restart_policy import is_restartable_init_container
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -23,15 +23,12 @@ from kubelet_emu.rules.observed import ProbeResult
 from kubelet_emu.rules.pod_actions import ContainerToKill, ContainerToReset, PodActions
 from kubelet_emu.rules.resize import Resource, ResourceUpdate, order_updates
 from kubelet_emu.rules.restart import (
-    NEVER,
-    ON_FAILURE,
     asks_for_restart_of_all,
-    effective_restart_policy,
     has_any_regular_container_existed,
-    is_container_restartable,
     restarting_all_containers,
     should_container_be_restarted,
 )
+from kubelet_emu.rules.restart_policy import NEVER, ON_FAILURE, effective_restart_policy, is_container_restartable
 from kubelet_emu.rules.sandbox import pod_sandbox_changed
 from kubelet_emu.rules.termination import ContainerKillReason
 from runtime.api import ContainerState

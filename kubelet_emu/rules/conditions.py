@@ -13,11 +13,8 @@ from attrs import evolve, frozen
 from kubelet_emu.api import reasons
 from kubelet_emu.api.v1_status import PodCondition
 from kubelet_emu.rules.phase import FAILED, SUCCEEDED
-from kubelet_emu.rules.restart import (
-    all_containers_could_restart,
-    is_restartable_init_container,
-    restarting_all_containers,
-)
+from kubelet_emu.rules.restart import restarting_all_containers
+from kubelet_emu.rules.restart_policy import all_containers_could_restart, is_restartable_init_container
 from kubelet_emu.rules.sandbox import pod_sandbox_changed
 
 if TYPE_CHECKING:

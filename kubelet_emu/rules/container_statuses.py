@@ -25,12 +25,11 @@ from kubelet_emu.api.v1_status import (
     VolumeMountStatus,
 )
 from kubelet_emu.rules.restart import (
-    all_containers_could_restart,
     has_any_regular_container_existed,
-    is_restartable_init_container,
     should_all_containers_restart,
     should_container_be_restarted,
 )
+from kubelet_emu.rules.restart_policy import all_containers_could_restart, is_restartable_init_container
 from kubelet_emu.rules.termination_message import limit_message
 from runtime import api as runtime_api
 

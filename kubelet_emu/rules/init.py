@@ -18,12 +18,8 @@ from kubelet_emu.api.labels import annotated_hash, hash_container
 from kubelet_emu.rules.observed import ProbeResult
 from kubelet_emu.rules.pod_actions import ContainerToKill
 from kubelet_emu.rules.resize import ResizeAction, ResourceUpdate, compute_resize_action
-from kubelet_emu.rules.restart import (
-    NEVER,
-    is_container_restartable,
-    is_restartable_init_container,
-    should_container_be_restarted,
-)
+from kubelet_emu.rules.restart import should_container_be_restarted
+from kubelet_emu.rules.restart_policy import NEVER, is_container_restartable, is_restartable_init_container
 from kubelet_emu.rules.termination import ContainerKillReason
 from runtime.api import ContainerState
 

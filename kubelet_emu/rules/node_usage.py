@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from kubelet_emu.rules.resources import pod_request
-from kubelet_emu.rules.restart import is_restartable_init_container
+from kubelet_emu.rules.restart_policy import is_restartable_init_container
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from attrs import define
 
 from kubelet_emu.api import reasons
-from kubelet_emu.rules.restart import container_should_restart, is_restartable_init_container
+from kubelet_emu.rules.restart_policy import container_should_restart, is_restartable_init_container
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,7 +12,7 @@ from attrs import evolve
 from kubelet_emu.api import reasons
 from kubelet_emu.api.v1_status import ContainerState, ContainerStateTerminated
 from kubelet_emu.rules.phase import FAILED, is_phase_terminal
-from kubelet_emu.rules.restart import is_restartable_init_container
+from kubelet_emu.rules.restart_policy import is_restartable_init_container
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

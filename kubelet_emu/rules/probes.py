@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from kubelet_emu.api import reasons
 from kubelet_emu.rules.observed import ProbeKind, ProbeResult
-from kubelet_emu.rules.restart import (
+from kubelet_emu.rules.restart_policy import (
     RESTART_ALL_CONTAINERS,
     container_should_restart,
     find_matching_container_restart_rule,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from kubelet_emu.rules.observed import ProbeResult
-from kubelet_emu.rules.restart import is_restartable_init_container
+from kubelet_emu.rules.restart_policy import is_restartable_init_container
 from runtime.api import ContainerID
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from kubelet_emu.api import reasons
 from kubelet_emu.api.v1_status import PodStatus
 from kubelet_emu.rules.conditions import OWNED_BY_KUBELET, Observation, complete_conditions, find_condition
 from kubelet_emu.rules.phase import FAILED, is_phase_terminal
-from kubelet_emu.rules.restart import (
+from kubelet_emu.rules.restart_policy import (
     ALWAYS,
     all_containers_could_restart,
     container_should_restart,

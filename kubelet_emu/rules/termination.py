@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from kubelet_emu.rules.restart import is_restartable_init_container
+from kubelet_emu.rules.restart_policy import is_restartable_init_container
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -14,7 +14,7 @@ from kubelet_emu.lifecycle.history import StopCause
 from kubelet_emu.lifecycle.verification.comparing import broken, kept, not_before, ordered, seconds, shown, unknown
 from kubelet_emu.lifecycle.verification.verdicts import Outcome, Verdict
 from kubelet_emu.rules.backoff import EXPIRE_SECONDS, Backoff, crash_loop_backoff
-from kubelet_emu.rules.restart import NEVER, container_should_restart, effective_restart_policy
+from kubelet_emu.rules.restart_policy import NEVER, container_should_restart, effective_restart_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from pod_inputs import CONTAINER_POLICIES, POD_POLICIES, a_pod, restart_rules
 
 from kubelet_emu.api.v1 import Container
 from kubelet_emu.config.features import FeatureGates
-from kubelet_emu.rules.restart import container_should_restart
+from kubelet_emu.rules.restart_policy import container_should_restart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

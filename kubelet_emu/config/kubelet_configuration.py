@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from kubelet_emu.api import reasons_configuration
 from kubelet_emu.api.image_names import InvalidImageNameError, parse_image_name
 from kubelet_emu.config.durations import parse_duration
 from kubelet_emu.config.features import FeatureGates
@@ -167,8 +168,9 @@ def _check(raw: RawConfiguration) -> None:
     _check_pulls(raw)
     _check_shutdown(raw)
     _check_restart_period(raw)
+    if (value := raw.number("registryPullQPS", 0)) < 0:
+        raw.refuse("registryPullQPS", reasons_configuration.REGISTRY_QPS_NEGATIVE.format(value=value))
     for name, flag in (
-        ("registryPullQPS", "registry-qps"),
         ("registryBurst", "registry-burst"),
         ("eventBurst", "event-burst"),
     ):
@@ -187,13 +189,9 @@ def _check_pulls(raw: RawConfiguration) -> None:
     value = raw.number("maxParallelImagePulls", 1)
     is_serial = raw.values.get("serializeImagePulls") is True
     if value < 1:
-        raw.invalid("maxParallelImagePulls", f"maxParallelImagePulls {value} must be a positive number")
+        raw.refuse("maxParallelImagePulls", reasons_configuration.PARALLEL_PULLS_NOT_POSITIVE.format(value=value))
     elif value > 1 and is_serial:
-        text = (
-            "maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls "
-            "(--serialize-image-pulls) is set to false"
-        )
-        raw.invalid("maxParallelImagePulls", text)
+        raw.refuse("maxParallelImagePulls", reasons_configuration.SERIAL_WITH_PARALLEL)
 
 
 def _check_verification(raw: RawConfiguration) -> None:

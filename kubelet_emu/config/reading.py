@@ -71,7 +71,11 @@ class RawConfiguration:
 
     def invalid(self, name: str, text: str) -> None:
         """Report what the kubelet refuses."""
-        self.report(name, "Invalid configuration", f"invalid configuration: {text}")
+        self.refuse(name, f"invalid configuration: {text}")
+
+    def refuse(self, name: str, text: str) -> None:
+        """Report what the kubelet refuses, in its whole text."""
+        self.report(name, "Invalid configuration", text)
 
     def report(self, path: str, type_: str, text: str, *, hint: str = "", severity: Severity = "error") -> None:
         """Add a problem at a field."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_rows import TableError
 
-from kubelet_emu.api import reasons, reasons_creation, reasons_images, reasons_node
+from kubelet_emu.api import reasons, reasons_configuration, reasons_creation, reasons_images, reasons_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -56,7 +56,7 @@ def check(row: Fields, shared: Mapping[str, Any]) -> None:
 
 def _catalogue() -> Iterator[str]:
     """Yield every text of the modules `reasons`, with `{}` where something is filled in."""
-    for module in (reasons, reasons_creation, reasons_images, reasons_node):
+    for module in (reasons, reasons_configuration, reasons_creation, reasons_images, reasons_node):
         for value in vars(module).values():
             if isinstance(value, str):
                 yield from _of_template(value)

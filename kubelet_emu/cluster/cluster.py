@@ -15,6 +15,7 @@ import trio
 from attrs import define, evolve, field
 
 from kubelet_emu.apiserver.store import APIServer
+from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.jobs.controller import JobController
 from kubelet_emu.journal.logs import LogFollower
 from kubelet_emu.kubelet.api_journal import APIJournal
@@ -35,11 +36,12 @@ if TYPE_CHECKING:
 
     from kubelet_emu.api.batch_v1 import CronJob
     from kubelet_emu.apiserver.objects import APIObject
+    from kubelet_emu.apiserver.watches import WatchEvent
     from kubelet_emu.journal.records import Record
     from kubelet_emu.kubelet.node import Node
     from kubelet_emu.kubelet.settings import KubeletSettings
     from kubelet_emu.kubelet.timebase import Timebase
-    from runtime.api import Runtime
+    from runtime.api import ContainerID, Runtime
 
 T = TypeVar("T", bound="APIObject")
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -75,7 +77,7 @@ class Cluster:
 
     def __attrs_post_init__(self) -> None:
         """Make the API server, with identities that depend on the seed alone."""
-        self._runs = RunJournal(self.emit)
+        self._runs = RunJournal(self.emit, on_forget=self._forget_log)
         self.recorder = Recorder(emit=self.emit, timebase=self.timebase)
         suffixes = random.Random(f"{self.seed}/suffix")  # noqa: S311
         self.api = APIServer(
@@ -110,6 +112,7 @@ class Cluster:
             recorder = self.recorder
             scheduler = Scheduler(api=self.api, node=lambda: self.node, recorder=recorder, now=self.timebase.now)
             self.api.subscribe(scheduler)
+            self.api.subscribe(self._forget_deleted)
             jobs = JobController(
                 api=self.api,
                 timebase=self.timebase,
@@ -164,6 +167,15 @@ class Cluster:
         )
         self._starts += 1
         await self._nursery.start(self._run_kubelet, self._kubelet)
+
+    def _forget_deleted(self, event: WatchEvent) -> None:
+        """Drop what the control plane's recorder keeps of an object that is gone: nothing more is told of it."""
+        if event.type is WatchEventType.DELETED:
+            self.recorder.forget(event.object.metadata.uid or "")
+
+    def _forget_log(self, container_id: ContainerID) -> None:
+        """Drop what the log reader keeps of a container that is gone."""
+        self.logs.forget(container_id)
 
     def label_node(self, labels: Mapping[str, str | None]) -> None:
         """Set labels of the node, or take away those that are None; the kubelet sees it at once."""

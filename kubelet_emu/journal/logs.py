@@ -79,6 +79,10 @@ class LogFollower:
         text = f"log of {reading.container} may lack its end: nothing came for {self.silence_seconds:g} s"
         self.emit(NoteRecord(ref=reading.ref, level="warning", text=text))
 
+    def forget(self, container_id: ContainerID) -> None:
+        """Drop a run whose container is gone; what is still being read of it is read on."""
+        self._readings.pop(container_id, None)
+
     async def all_drained(self) -> None:
         """Wait until no log is being read any more, or no line of any has come for `silence_seconds`."""
         await self._end_of(tuple(self._readings.values()))

@@ -25,9 +25,11 @@ class RunJournal:
     """Emits RunRecords.
 
     An engine may note a start only after the end of a short life: a run's end is never told to be before its start.
+    `on_forget` is called with each container that is gone.
     """
 
     emit: Callable[[Record], None]
+    on_forget: Callable[[ContainerID], None] = lambda _: None
     _started: dict[ContainerID, datetime] = field(factory=dict, init=False)
     _ended: set[ContainerID] = field(factory=set, init=False)
 
@@ -59,3 +61,4 @@ class RunJournal:
         """Drop a container that is gone."""
         self._started.pop(container_id, None)
         self._ended.discard(container_id)
+        self.on_forget(container_id)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import docker
 import docker.errors
 import docker.tls
+import docker.transport
 import docker.utils.config
 import requests
 import trio
@@ -192,7 +193,19 @@ class Bridge:
             told.add_note("mend that file, or name a folder with another one: DOCKER_CONFIG=DIR")
             raise told from error
         client.trust_env = False
+        if self.endpoint.scheme == "unix":
+            client.mount("http+docker://", _one_connection(self.endpoint))
         return client
+
+
+def _one_connection(endpoint: Endpoint) -> docker.transport.UnixHTTPAdapter:
+    """Return what keeps one open connection to a socket, not 25.
+
+    The SDK has a pool for each URL, container ids and all, and keeps the last 25: none of them is used again.
+    """
+    return docker.transport.UnixHTTPAdapter(
+        f"http+unix://{endpoint.socket_path}", int(READ_TIMEOUT_SECONDS), pool_connections=1, max_pool_size=1
+    )
 
 
 def _tls_config(endpoint: Endpoint) -> docker.tls.TLSConfig | bool:

@@ -78,8 +78,12 @@ class VolumeStore:
     def remove(self, handle: VolumeHandle) -> None:
         """Forget a volume; containers that have it mounted keep its tree."""
         volume = self._volumes.pop(handle, None)
-        if volume is not None:
-            self._of_pod[volume.config.pod_uid].discard(handle)
+        if volume is None:
+            return
+        left = self._of_pod[volume.config.pod_uid]
+        left.discard(handle)
+        if not left:
+            del self._of_pod[volume.config.pod_uid]
 
     def all(self) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
         """Return every volume with its configuration."""

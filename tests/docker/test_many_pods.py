@@ -1,0 +1,75 @@
+"""A Job of many pods on the engine: nothing of it is left there, nor in the process that ran it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import images
+import pytest
+import trio
+from engine_pods import new_instance
+from many_pods import a_cluster, delete_job, residue, run_job
+
+from kubelet_emu.kubelet.timebase import Timebase
+from runtime.docker import DockerRuntime
+from runtime.docker.naming import INSTANCE_LABEL
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+    from runtime.api import Runtime
+
+pytestmark = pytest.mark.docker
+
+LIMIT_SECONDS = 1500.0
+CONTAINERS_OF_A_POD = 3  # its sandbox, its sidecar, its main container
+MOUNTS = Path("/proc/self/mountinfo")
+
+
+def held(engine: APIClient, instance: str) -> dict[str, list[str]]:
+    """Return what the engine has of an instance."""
+    mine = {"label": f"{INSTANCE_LABEL}={instance}"}
+    return {
+        "containers": [item["Id"] for item in engine.containers(all=True, filters=mine)],
+        "volumes": [item["Name"] for item in engine.volumes(filters=mine)["Volumes"] or ()],
+        "networks": [item["Name"] for item in engine.networks(filters=mine)],
+    }
+
+
+def mounted(names: list[str]) -> list[str]:
+    """Return the mounts that have one of some names in them."""
+    return [line for line in MOUNTS.read_text().splitlines() if any(name in line for name in names)]
+
+
+def files(root: Path) -> list[str]:
+    """Return what is in a folder, at any depth."""
+    return sorted(str(path) for path in root.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    ("pods", "parallelism"), [(20, 5), pytest.param(200, 20, marks=pytest.mark.long)], ids=["20 pods", "200 pods"]
+)
+async def test_a_job_of_many_pods_leaves_nothing(
+    engine: APIClient, tmp_path: Path, pods: int, parallelism: int
+) -> None:
+    instance, at_first = new_instance(), residue()
+    with trio.fail_after(LIMIT_SECONDS):
+        async with (
+            DockerRuntime(instance, root=tmp_path) as runtime,
+            a_cluster(cast("Runtime", runtime), Timebase.real()) as cluster,
+        ):
+            assert await run_job(cluster, "few", pods=parallelism, parallelism=parallelism, image=images.BUSYBOX)
+            await delete_job(cluster, "few")
+            before, files_before = residue(), files(tmp_path)
+            succeeded = await run_job(cluster, "many", pods=pods, parallelism=parallelism, image=images.BUSYBOX)
+            containers = held(engine, instance)["containers"]
+            await delete_job(cluster, "many")
+            assert (succeeded, len(containers)) == (pods, CONTAINERS_OF_A_POD * pods)
+            assert held(engine, instance) == {"containers": [], "volumes": [], "networks": []}
+            assert mounted([*containers, str(tmp_path)]) == []
+            assert files(tmp_path) == files_before
+            assert before.grown(residue(), slack=pods // 2) == {}
+            await runtime.remove_own_pause_image()
+    # what a first run leaves for good, such as modules and the descriptors of Trio's own wake-ups, is no leak
+    assert at_first.grown(residue(), slack=pods // 2).keys() & {"threads", "descriptors"} == set()

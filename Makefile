@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-docker test-docker-all engine lint mutations determinism bench clean help
+.PHONY: demo test test-docker test-docker-all engine lint mutations fuzz determinism bench clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -35,6 +35,9 @@ lint: $(STAMP) ## formatting, lint, types, import contracts
 
 mutations: $(STAMP) ## break every recorded trace in every way that verify must find; prints the figures
 	KUBELET_EMU_ALL_MUTATIONS=1 $(BIN)/pytest -q -s tests/test_verification_mutations.py
+
+fuzz: $(STAMP) ## check a hundred thousand odd manifests: no traceback, no hang
+	KUBELET_EMU_FUZZ=100000 $(BIN)/pytest -q -n auto tests/test_manifests_odd.py
 
 determinism: $(STAMP) ## run every scenario six times in virtual time: one journal each
 	KUBELET_EMU_ALL_SCENARIOS=1 $(BIN)/pytest -q -n auto tests/test_scenarios_determinism.py

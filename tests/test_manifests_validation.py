@@ -723,6 +723,102 @@ WARNED: list[tuple[str, str, list[str]]] = [
         [],
     ),
     (
+        "a variable that is only itself",
+        ("containers: [{name: c, image: a, env: [{name: A, value: x}, {name: A, value: $(A)}]}]"),
+        ['spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply'],
+    ),
+    (
+        "a variable from elsewhere behind a value",
+        (
+            "containers: [{name: c, image: a, env: [{name: A, value: x}, "
+            "{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]"
+        ),
+        ['spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply'],
+    ),
+    (
+        "a secret for images twice",
+        "imagePullSecrets: [{name: a}, {name: a}]",
+        ['spec.imagePullSecrets[1].name: duplicate name "a"'],
+    ),
+    (
+        "half a byte of overhead",
+        "overhead: {memory: 1500m}",
+        ['spec.overhead[memory]: fractional byte value "1500m" is invalid, must be an integer'],
+    ),
+    (
+        "ports that are near each other",
+        (
+            "containers: [{name: c, image: a, ports: [{containerPort: 80, hostPort: 80, hostIP: 10.0.0.1}, "
+            "{containerPort: 80, hostPort: 80}, {containerPort: 80, hostPort: 81}, "
+            "{containerPort: 81, hostIP: 1.1.1.1}, "
+            "{containerPort: 81, hostPort: 5}]}]"
+        ),
+        [
+            "spec.containers[0].ports[1]: dangerously ambiguous port definition with spec.containers[0].ports[0]",
+            (
+                "spec.containers[0].ports[3]: hostIP set without hostPort: "
+                "{Name: HostPort:0 ContainerPort:81 Protocol:TCP HostIP:1.1.1.1}"
+            ),
+            "spec.containers[0].ports[4]: overlapping port definition with spec.containers[0].ports[3]",
+        ],
+    ),
+    (
+        "old labels of nodes",
+        (
+            "nodeSelector: {beta.kubernetes.io/os: linux, a: b}, "
+            "topologySpreadConstraints: [{maxSkew: 1, topologyKey: failure-domain.beta.kubernetes.io/zone, "
+            "whenUnsatisfiable: DoNotSchedule}]"
+        ),
+        [
+            ('spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead'),
+            (
+                "spec.topologySpreadConstraints[0].topologyKey: failure-domain.beta.kubernetes.io/zone is "
+                'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'
+            ),
+            "spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod",
+        ],
+    ),
+    (
+        "terms of nodes",
+        (
+            f"affinity: {{nodeAffinity: {{{REQUIRED}: {{nodeSelectorTerms: [{{matchExpressions: "
+            f"[{{key: beta.kubernetes.io/arch, operator: In, values: [a b]}}]}}]}}, {PREFERRED}: [{{weight: 1, "
+            "preference: "
+            "{matchExpressions: [{key: beta.kubernetes.io/os, operator: Exists}]}}, {weight: 1}]}}"
+        ),
+        [
+            (
+                f"{TERM}.matchExpressions[0].key: beta.kubernetes.io/arch is "
+                'deprecated since v1.14; use "kubernetes.io/arch" instead'
+            ),
+            (
+                f"{TERM}.matchExpressions[0].values[0]: a b is invalid, a valid label must be an empty string or "
+                "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+                "character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+                "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+            ),
+            (
+                f"spec.affinity.nodeAffinity.{PREFERRED}[0].preference.matchExpressions[0].key: "
+                'beta.kubernetes.io/os is deprecated since v1.14; use "kubernetes.io/os" instead'
+            ),
+        ],
+    ),
+    (
+        "terms of pods that match none",
+        (
+            f"affinity: {{podAffinity: {{{REQUIRED}: [{{topologyKey: a}}]}}, podAntiAffinity: {{{PREFERRED}: "
+            "[{weight: 1, podAffinityTerm: {topologyKey: a}}, {weight: 1}]}}"
+        ),
+        [
+            f"spec.affinity.{where}.labelSelector: a null labelSelector results in matching no pod"
+            for where in (
+                f"podAffinity.{REQUIRED}[0]",
+                f"podAntiAffinity.{PREFERRED}[0].podAffinityTerm",
+                f"podAntiAffinity.{PREFERRED}[1].podAffinityTerm",
+            )
+        ],
+    ),
+    (
         "half a byte",
         "containers: [{name: c, image: a, resources: {requests: {memory: 500m}}}]",
         ['spec.containers[0].resources.requests[memory]: fractional byte value "500m" is invalid, must be an integer'],
@@ -742,6 +838,33 @@ def test_a_name_that_is_no_label_is_warned_of() -> None:
     given = pod(f"containers: [{C}]", f"{{name: {'a' * 64}}}")
 
     assert ["must be no more than 63 characters" in each.detail for each in object_warnings(given, GATES)] == [True]
+
+
+def test_old_annotations_are_warned_of() -> None:
+    seccomp, pod_seccomp = "container.seccomp.security.alpha.kubernetes.io/", "seccomp.security.alpha.kubernetes.io/pod"
+    keys = [f"{seccomp}c", f"{seccomp}other", pod_seccomp, "scheduler.alpha.kubernetes.io/critical-pod"]
+    metadata = f"{{name: p, annotations: {{{', '.join(f'{key}: runtime/default' for key in keys)}}}}}"
+    profile = "securityContext: {seccompProfile: {type: RuntimeDefault}}"
+    no_profile = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+    critical = 'non-functional in v1.16+; use the "priorityClassName" field instead'
+
+    warned = [each.detail for each in object_warnings(pod(f"containers: [{C}]", metadata), GATES)]
+    said = object_warnings(pod(f"{profile}, containers: [{{name: c, image: a, {profile}}}]", metadata), GATES)
+
+    assert warned == [no_profile, no_profile, critical]
+    assert [each.detail for each in said] == [critical]
+
+
+def test_a_cron_jobs_template_is_warned_of() -> None:
+    spec = f"{{restartPolicy: Never, terminationGracePeriodSeconds: -1, containers: [{C}]}}"
+    text = (
+        "{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}, "
+        f"spec: {{schedule: '* * * * *', jobTemplate: {{spec: {{template: {{spec: {spec}}}}}}}}}}}"
+    )
+
+    assert [each.path for each in object_warnings(read(text), GATES)] == [
+        "spec.jobTemplate.spec.template.spec.terminationGracePeriodSeconds"
+    ]
 
 
 def test_templates_are_warned_of_and_other_objects_are_not() -> None:

@@ -107,6 +107,10 @@ def object_warnings(obj: APIObject, gates: Gates) -> tuple[Fault, ...]:
     if prepared.kind == "Job" or prepared.kind in _WORKLOADS:
         template = cast("Job", prepared).spec.template
         return tuple(pod_warnings(template.spec, template.metadata, "spec.template.spec", is_template=True))
+    if prepared.kind == "CronJob":
+        template = cast("CronJob", prepared).spec.job_template.spec.template
+        at = "spec.jobTemplate.spec.template.spec"
+        return tuple(pod_warnings(template.spec, template.metadata, at, is_template=True))
     return ()
 
 
@@ -161,7 +165,7 @@ def _admit(obj: APIObject) -> APIObject:
         return obj
     pod = cast("Pod", obj)
     name = pod.spec.service_account_name or pod.spec.service_account or "default"
-    return evolve(pod, spec=evolve(pod.spec, service_account_name=name, node_name=None))
+    return evolve(pod, spec=evolve(pod.spec, service_account_name=name))
 
 
 def _problem(loaded: Loaded, fault: Fault) -> Problem:

@@ -117,7 +117,9 @@ def object_warnings(obj: APIObject, gates: Gates) -> tuple[Fault, ...]:
 def update_faults(new: APIObject, old: APIObject, gates: Gates, subresource: Subresource = "") -> tuple[Fault, ...]:
     """Return what a server refuses at a change; both objects as they are written, without defaults."""
     uid = "11111111-2222-3333-4444-555555555555"
-    wanted, given = prepare(new, gates, job_uid=uid), prepare(old, gates, job_uid=uid)
+    from kubelet_emu.manifests.validation.canonical import canonical  # noqa: PLC0415
+
+    wanted, given = (canonical(prepare(each, gates, job_uid=uid)) for each in (new, old))
     if wanted.kind == "Job":
         from kubelet_emu.manifests.validation.job_update import job_update_faults  # noqa: PLC0415
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
+import pytest
+from kept import nothing_else_kept
+
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Iterator
 
 
 def pytest_configure() -> None:
@@ -27,3 +30,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     long = [item for item in items if item.get_closest_marker("long")]
     config.hook.pytest_deselected(items=long)
     items[:] = [item for item in items if item not in long]
+
+
+@pytest.fixture
+def kept_alone() -> Iterator[None]:
+    """Let no other test prune what this one keeps, nor keep what this one prunes."""
+    with nothing_else_kept():
+        yield

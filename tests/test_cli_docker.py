@@ -154,6 +154,7 @@ def test_a_second_interrupt_kills(engine: docker.DockerClient, image: str, tmp_p
     assert left(engine, manifest) == []
 
 
+@pytest.mark.usefixtures("kept_alone")
 def test_a_third_interrupt_leaves_and_names_what_is_left(
     engine: docker.DockerClient, image: str, tmp_path: Path
 ) -> None:
@@ -189,6 +190,7 @@ def test_the_next_start_removes_what_a_killed_run_left(engine: docker.DockerClie
     assert left(engine, beside) == []
 
 
+@pytest.mark.usefixtures("kept_alone")
 def test_what_is_kept_stays_until_it_is_pruned(engine: docker.DockerClient, image: str, tmp_path: Path) -> None:
     manifest = write(tmp_path, image, "echo up; exit 0")
     manifest.write_text(manifest.read_text().replace("spec:", "spec:\n  restartPolicy: Never"))

@@ -14,6 +14,7 @@ import images
 import pytest
 import trio
 from attrs import define, field
+from kept import nothing_else_kept
 from stand_in import StandIn, Way
 
 if TYPE_CHECKING:
@@ -116,7 +117,8 @@ def left(engine: APIClient, manifest: Path) -> list[str]:
 
 def prune(manifest: Path) -> None:
     command = [sys.executable, "-m", "kubelet_emu", "prune", "--root-dir", str(manifest.parent / "root")]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    with nothing_else_kept():
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
 
 
 async def test_an_engine_that_comes_back_is_two_lines(stand_in: StandIn, engine: APIClient, manifest: Path) -> None:

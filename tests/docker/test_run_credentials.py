@@ -81,6 +81,7 @@ def private(engine: APIClient, registry: Registry) -> Iterator[Private]:
             engine.remove_image(image, force=True)
 
 
+@pytest.mark.usefixtures("kept_alone")
 def test_nothing_that_is_written_shows_a_credential(tmp_path: Path, engine: APIClient, private: Private) -> None:
     text = (
         private.secret("good", PASSWORD)

@@ -189,6 +189,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
     process.stdout.close()
 
 
+@pytest.mark.usefixtures("kept_alone")
 @pytest.mark.parametrize("with_root", [False, True], ids=["volumes in the engine", "volumes in a folder"])
 async def test_a_sweep_removes_the_dead_and_leaves_the_living(
     engine: APIClient,

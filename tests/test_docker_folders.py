@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from runtime.api import CRIError, NotFoundError, VolumeConfig, VolumeFile
 from runtime.docker.folders import FolderStore, mount_tmpfs, unmount
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CONFIG = VolumeConfig(pod_uid="u", name="v")
 HANDLE = "u/v"
@@ -24,6 +21,18 @@ def store(tmp_path: Path) -> FolderStore:
     made = FolderStore(tmp_path / "volumes")
     made.create(CONFIG, HANDLE)
     return made
+
+
+@pytest.mark.parametrize(
+    ("root", "written", "sub_path"), [(0o777, 0o755, 0o777), (0o1777, 0o755, 0o1777), (0o2777, 0o2755, 0o2777)]
+)
+def test_modes_of_folders_in_a_volume(tmp_path: Path, root: int, written: int, sub_path: int) -> None:
+    made = FolderStore(tmp_path / "volumes")
+    made.create(VolumeConfig(pod_uid="u", name="v", mode=root, gid=os.getegid()), HANDLE)
+    made.write(HANDLE, {"a/b/c": VolumeFile(data=b"text")})
+    deep = made.source(HANDLE, "x/y")
+    modes = [path.stat().st_mode & 0o7777 for path in (made.folder(HANDLE).data / "a" / "b", Path(deep))]
+    assert modes == [written, sub_path]
 
 
 def test_a_file_can_not_replace_a_folder(store: FolderStore) -> None:

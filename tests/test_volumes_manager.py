@@ -112,12 +112,22 @@ async def test_volumes_are_made_and_filled(autojump_clock: trio.testing.MockCloc
         "s": "Memory",
         "m": "Memory",
     }
-    assert (configs["m"].size_limit_bytes, configs["e"].mode, configs["e"].gid) == (2**20, 0o777, 7)
+    assert (configs["m"].size_limit_bytes, configs["e"].mode, configs["e"].gid) == (2**20, 0o2777, 7)
     assert node.runtime.read("u/cm", "k") == b"v"
     assert node.runtime.read("u/s", "x") == b"y"
     assert node.host_paths.look("/srv").value == "directory"
     assert node.events == []
     assert node.timebase.seconds() == 0
+
+
+@pytest.mark.parametrize(("fs_group", "mode"), [(None, 0o777), (0, 0o2777), (7, 0o2777)])
+async def test_an_fs_group_is_handed_on(
+    autojump_clock: trio.testing.MockClock, fs_group: int | None, mode: int
+) -> None:
+    node = Node(config_maps={"conf": ConfigMap(data={"k": "v"})})
+    await node.manager.wait_for_attach_and_mount(a_pod(EMPTY, CONFIG, fs_group=fs_group))
+    made = {config.name: (config.mode, config.gid) for config in node.runtime.configs.values()}
+    assert made == {"e": (mode, fs_group), "cm": (mode, fs_group)}
 
 
 async def test_a_volume_that_nobody_mounts_is_left_alone(autojump_clock: trio.testing.MockClock) -> None:

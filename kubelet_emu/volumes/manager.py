@@ -277,7 +277,7 @@ class VolumeManager:
             name=volume.name,
             medium=medium,
             size_limit_bytes=size,
-            mode=0o777,
+            mode=folder_mode(pod),
             gid=fs_group(pod),
         )
         handle = await self.runtime.create_volume(config)
@@ -291,7 +291,7 @@ class VolumeManager:
             pod_uid=pod.metadata.uid or "",
             name=volume.name,
             medium="" if volume.config_map is not None else MEMORY,
-            mode=0o777,
+            mode=folder_mode(pod),
             gid=fs_group(pod),
         )
         handle = await self.runtime.create_volume(config)
@@ -313,6 +313,11 @@ class VolumeManager:
 def fs_group(pod: Pod) -> int | None:
     """Return the group that owns a pod's volumes, None without fsGroup."""
     return pod.spec.security_context.fs_group if pod.spec.security_context is not None else None
+
+
+def folder_mode(pod: Pod) -> int:
+    """Return the mode of a volume's root: with fsGroup what is made in it gets its group (SetVolumeOwnership)."""
+    return 0o777 if fs_group(pod) is None else 0o2777
 
 
 def node_path(pod: Pod, volume: Volume) -> str:

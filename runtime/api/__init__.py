@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from runtime.api.configs import (
+        VOLUME_FOLDER_MODE,
         AuthConfig,
         ContainerConfig,
         ContainerID,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "VOLUME_FOLDER_MODE",
     "AlreadyExistsError",
     "AuthConfig",
     "CRIError",

@@ -29,6 +29,9 @@ class NamespaceMode(enum.Enum):
     TARGET = "target"
 
 
+VOLUME_FOLDER_MODE = 0o755  # of folders that the files written into a volume need (kubelet AtomicWriter)
+
+
 @frozen(kw_only=True)
 class PodSandboxMetadata:
     """Identity of a sandbox; `attempt` counts the sandboxes of one pod from 0."""

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import io
 import json
+import stat
 import tarfile
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ import attrs
 import trio
 from attrs import define
 
-from runtime.api import NotFoundError, VolumeConfig
+from runtime.api import VOLUME_FOLDER_MODE, NotFoundError, VolumeConfig
 from runtime.docker import naming
 
 if TYPE_CHECKING:
@@ -93,11 +94,11 @@ class EngineStore:
     async def write(self, handle: str, tree: Mapping[str, VolumeFile], remove: tuple[str, ...] = ()) -> None:
         """Put files into the volume, then remove paths; NotFoundError when there is no such volume."""
         left = {path: file for path, file in tree.items() if not await self._rewritten(handle, path, file)}
-        folders: dict[str, None] = {}
-        for path in left:
+        folders: dict[str, int | None] = {}
+        for path, file in left.items():
             for parent in reversed(PurePosixPath(path).parents[:-1]):
-                folders.setdefault(str(parent))
-        entries = [_entry(folder, tarfile.DIRTYPE, 0o755) for folder in folders]
+                folders.setdefault(str(parent), file.gid)
+        entries = [_folder_entry(folder, VOLUME_FOLDER_MODE, gid) for folder, gid in folders.items()]
         if left or not tree:
             await self._put(self.name(handle), f"/{MOUNT_POINT}", [*entries, *map(_file_entry, left.items())])
         if remove:
@@ -180,12 +181,19 @@ class EngineStore:
             return {"Type": "volume", "Source": name, "VolumeOptions": {"NoCopy": True}}
         if not await self._has(name, sub_path):
             folders = [str(parent) for parent in reversed(PurePosixPath(sub_path, "x").parents[:-1])]
-            await self._put(name, f"/{MOUNT_POINT}", [_entry(folder, tarfile.DIRTYPE, 0o777) for folder in folders])
+            config = await self._config(name)
+            entries = [_folder_entry(folder, config.mode, config.gid) for folder in folders]
+            await self._put(name, f"/{MOUNT_POINT}", entries)
         if tuple(map(int, self.bridge.http.api_version.split("."))) >= (1, 45):
             return {"Type": "volume", "Source": name, "VolumeOptions": {"NoCopy": True, "Subpath": sub_path}}
         inspected = await self.bridge.read(lambda client: client.inspect_volume(name))
         source = f"{inspected['Mountpoint']}/{sub_path}"
         return {"Type": "bind", "Source": source, "BindOptions": {"Propagation": "rslave"}}  # all it accepts there
+
+    async def _config(self, name: str) -> VolumeConfig:
+        """Return what a volume was made from."""
+        inspected = await self.bridge.read(lambda client: client.inspect_volume(name))
+        return VolumeConfig(**json.loads(inspected["Labels"][naming.VOLUME_LABEL])["config"])
 
     async def _has(self, name: str, path: str) -> bool:
         try:
@@ -205,6 +213,11 @@ def _entry(name: str, kind: bytes, mode: int, *, gid: int | None = None) -> tupl
     entry = tarfile.TarInfo(name)
     entry.type, entry.mode, entry.gid = kind, mode, gid or 0
     return entry, b""
+
+
+def _folder_entry(name: str, mode: int, gid: int | None) -> tuple[tarfile.TarInfo, bytes]:
+    """Return the archive's entry of a folder; one with a group hands it on to what is made in it."""
+    return _entry(name, tarfile.DIRTYPE, mode if gid is None else mode | stat.S_ISGID, gid=gid)
 
 
 def _file_entry(item: tuple[str, VolumeFile]) -> tuple[tarfile.TarInfo, bytes]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import attrs
 from attrs import define, frozen
 
-from runtime.api import CRIError, NotFoundError, VolumeConfig
+from runtime.api import VOLUME_FOLDER_MODE, CRIError, NotFoundError, VolumeConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,7 +99,7 @@ class FolderStore:
         root = self._open_data(handle)
         try:
             parts = PurePosixPath(path)
-            parent = _walk(root, parts.parent, create=False)
+            parent = _walk(root, parts.parent)
             try:
                 return _read_end(parent, parts.name, last_bytes)
             finally:
@@ -134,7 +134,7 @@ class FolderStore:
         if not real.exists():
             root = self._open_data(handle)
             try:
-                made = _walk(root, PurePosixPath(sub_path), create=True)
+                made = _walk(root, PurePosixPath(sub_path), make=stat.S_IMODE(os.fstat(root).st_mode))
                 os.close(made)
             finally:
                 os.close(root)
@@ -184,14 +184,13 @@ def _remove_tree(path: Path) -> None:
             continue
 
 
-def _walk(root: int, path: PurePosixPath, *, create: bool) -> int:
-    """Return a descriptor of a folder below `root`, without following links."""
-    mode = stat.S_IMODE(os.fstat(root).st_mode)
+def _walk(root: int, path: PurePosixPath, *, make: int | None = None) -> int:
+    """Return a descriptor of a folder below `root`, without following links; `make` is the mode of missing folders."""
     current = os.dup(root)
     for part in path.parts:
         try:
-            if create:
-                _make_folder(current, part, mode)
+            if make is not None:
+                _make_folder(current, part, make)
             following = os.open(part, _FOLDER_FLAGS, dir_fd=current)
         finally:
             os.close(current)
@@ -200,17 +199,20 @@ def _walk(root: int, path: PurePosixPath, *, create: bool) -> int:
 
 
 def _make_folder(parent: int, name: str, mode: int) -> None:
-    """Make a folder with the given permissions whatever the umask, unless it exists."""
+    """Make a folder with the given permissions whatever the umask, unless it exists.
+
+    A set-group-id parent hands its group on, and the bit: fsGroup reaches all that is below.
+    """
     try:
         os.mkdir(name, dir_fd=parent)
     except FileExistsError:
         return
-    os.chmod(name, mode, dir_fd=parent)
+    os.chmod(name, mode | os.fstat(parent).st_mode & stat.S_ISGID, dir_fd=parent)
 
 
 def _write_file(root: int, path: PurePosixPath, file: VolumeFile) -> None:
     """Write one file or link beside its place and rename it there."""
-    parent = _walk(root, path.parent, create=True)
+    parent = _walk(root, path.parent, make=VOLUME_FOLDER_MODE)
     temporary = f".kubelet-emu-{path.name}"[:255]
     try:
         if file.target is not None:
@@ -228,7 +230,7 @@ def _write_file(root: int, path: PurePosixPath, file: VolumeFile) -> None:
 def _rewrite_file(root: int, path: PurePosixPath, data: bytes) -> bool:
     """Put data into a file that is there, never leaving it empty meanwhile; False when there is none."""
     try:
-        parent = _walk(root, path.parent, create=False)
+        parent = _walk(root, path.parent)
         try:
             descriptor = os.open(path.name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
         finally:
@@ -253,7 +255,7 @@ def _write_data(parent: int, name: str, file: VolumeFile) -> None:
 def _remove_path(root: int, path: PurePosixPath) -> None:
     """Remove a file, a link, or a folder with its content; what is gone is fine."""
     try:
-        parent = _walk(root, path.parent, create=False)
+        parent = _walk(root, path.parent)
     except FileNotFoundError:
         return
     try:

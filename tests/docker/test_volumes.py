@@ -105,6 +105,18 @@ async def test_sub_paths_name_folders_and_files(pod: PodMaker) -> None:
     assert await pod.runtime.read_volume(handle, "new/deep/n", last_bytes=6) == b"n\n"
 
 
+@pytest.mark.parametrize("medium", ["", "Memory"])
+async def test_a_group_reaches_all_that_is_made_in_a_volume(pod: PodMaker, medium: str) -> None:
+    handle = await volume(pod, medium=medium, mode=0o2777, gid=3000)
+    await pod.runtime.write_volume(handle, {"dir/a": VolumeFile(data=b"A\n", gid=3000)})
+    mounts = [Mount(container_path="/v", volume=handle)]
+    if not medium:
+        mounts.append(Mount(container_path="/s", volume=handle, sub_path="sub/deep"))
+    script = "cd /v; mkdir -p sub/deep; touch new sub/deep/new; stat -c '%a %g %n' . dir; stat -c '%g' new sub/deep/new"
+    lines = await pod.log_of(await pod.start("a", script, mounts=tuple(mounts)))
+    assert lines == ["2777 3000 .", "2755 3000 dir", "3000", "3000"]
+
+
 async def test_a_planted_link_does_not_lead_out(pod: PodMaker, tmp_path: Path) -> None:
     handle = await volume(pod)
     outside = tmp_path / "outside"

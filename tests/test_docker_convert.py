@@ -225,6 +225,11 @@ def test_security_options(security: LinuxSecurityContext, expected: list[str]) -
     assert bodies.security_options(security) == expected
 
 
+def test_a_profile_that_the_node_lacks_is_refused() -> None:
+    with pytest.raises(CRIError, match="the node has no such seccomp profile"):
+        bodies.security_options(LinuxSecurityContext(seccomp=SeccompProfile(type="Localhost")))
+
+
 def test_memory_leaves_no_swap_and_what_is_unset_is_left_out() -> None:
     assert bodies.resources_body(LinuxContainerResources(memory_limit_bytes=64, cpu_quota=0)) == {
         "Memory": 64,

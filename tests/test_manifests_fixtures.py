@@ -46,6 +46,40 @@ def test_a_volume_that_nothing_mounts_is_told_of(source: str) -> None:
     assert note.text == f"volume 'v': {source.partition(':')[0]} can't be mounted here, so the pod waits for it"
 
 
+@pytest.mark.parametrize(
+    ("spec", "paths"),
+    [
+        ("securityContext: {supplementalGroupsPolicy: Strict}", ["securityContext.supplementalGroupsPolicy"]),
+        ("securityContext: {supplementalGroupsPolicy: Merge, appArmorProfile: {type: RuntimeDefault}}", []),
+        ("securityContext: {seLinuxOptions: {level: s0}}", ["securityContext.seLinuxOptions"]),
+        ("securityContext: {seccompProfile: {type: RuntimeDefault}}", []),
+        ("hostUsers: false, resources: {limits: {cpu: 1}}", ["hostUsers", "resources"]),
+        ("resourceClaims: [{name: c, resourceClaimName: z}]", ["resourceClaims"]),
+        ("volumes: [{name: v, emptyDir: {medium: HugePages-2Mi}}]", ["volumes[0].emptyDir.medium"]),
+        (
+            "volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]",
+            ["volumes[0].projected.sources[0].serviceAccountToken"],
+        ),
+        ("initContainers: [{name: i, image: i, securityContext: {privileged: false}}]", []),
+        (
+            (
+                "initContainers: [{name: i, image: i, securityContext: {procMount: Unmasked,"
+                " seccompProfile: {type: Localhost, localhostProfile: a.json},"
+                " appArmorProfile: {type: Unconfined}}}]"
+            ),
+            [
+                "initContainers[0].securityContext.procMount",
+                "initContainers[0].securityContext.appArmorProfile",
+                "initContainers[0].securityContext.seccompProfile",
+            ],
+        ),
+    ],
+)
+def test_fields_without_effect_are_named(spec: str, paths: list[str]) -> None:
+    text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {{containers: [{{name: c, image: i}}], {spec}}}\n"
+    assert [note.path for note in not_emulated(load_text(text).objects[0])] == [f"spec.{path}" for path in paths]
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_verdict_is_that_of_a_server(folder: str) -> None:
     expected = yaml.safe_load((FIXTURES / "manifests" / folder / "expect.yaml").read_text())["verdict"]
@@ -158,6 +192,9 @@ def test_every_fault_is_told_at_its_line_and_nothing_else(folder: str) -> None:
 
 
 NOTES = {
+    "01-istio-native-sidecar": [
+        "volume 'istio-token': serviceAccountToken: this node has no token issuer, so the pod waits for it"
+    ],
     "14-statefulset-all-volumes": [
         "volumeClaimTemplates: no claim is made, each pod has an empty folder for data that goes with it"
     ],
@@ -177,7 +214,8 @@ NOTES = {
         (
             "set by a server, dropped here: metadata.uid, metadata.resourceVersion, metadata.creationTimestamp, "
             "metadata.managedFields, metadata.ownerReferences, spec.nodeName, status"
-        )
+        ),
+        "volume 'kube-api-access-9m2xz': serviceAccountToken: this node has no token issuer, so the pod waits for it",
     ],
     "52-daemonset-log-agent": [
         "updateStrategy has no effect: a rolling update is not done",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from kubelet_emu.api.schema import fields_of
+from kubelet_emu.manifests.security_not_emulated import security_not_emulated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,13 @@ _IGNORED = {
     "runtimeClassName": "the engine's default runtime is used",
     "overhead": "there is no runtime class that takes it",
     "hostUsers": "user namespaces are the engine's matter",
+    "resources": "a pod has no cgroup of its own here, only containers are held to their limits",
+    "resourceClaims": "no device is prepared for a claim",
+}
+_NOT_ISSUED = {
+    "serviceAccountToken": "this node has no token issuer, so the pod waits for it",
+    "clusterTrustBundle": "nobody keeps trust bundles here, so nothing is written",
+    "podCertificate": "nobody signs certificates here, so nothing is written",
 }
 _EMULATED_VOLUMES = frozenset({"configMap", "downwardAPI", "emptyDir", "hostPath", "projected", "secret"})
 _DEVICES = ("cpu", "memory", "ephemeral-storage")
@@ -38,7 +46,13 @@ def not_emulated(loaded: Loaded) -> tuple[Problem, ...]:
         return ()
     return tuple(
         _note(loaded, f"{path}.{where}", text)
-        for where, text in (*_scheduling(spec, loaded, path), *_ignored(spec), *_volumes(spec), *_devices(spec))
+        for where, text in (
+            *_scheduling(spec, loaded, path),
+            *_ignored(spec),
+            *_volumes(spec),
+            *_devices(spec),
+            *security_not_emulated(spec),
+        )
     )
 
 
@@ -78,6 +92,14 @@ def _ignored(spec: PodSpec) -> Iterator[tuple[str, str]]:
 
 def _volumes(spec: PodSpec) -> Iterator[tuple[str, str]]:
     for index, volume in enumerate(spec.volumes):
+        if volume.empty_dir is not None and (volume.empty_dir.medium or "").startswith("HugePages"):
+            text = f"volume {volume.name!r}: there are no huge pages here, so the pod waits for it"
+            yield f"volumes[{index}].emptyDir.medium", text
+        for number, source in enumerate(volume.projected.sources if volume.projected is not None else ()):
+            for name, reason in _NOT_ISSUED.items():
+                if _is_set(source, name):
+                    text = f"volume {volume.name!r}: {name}: {reason}"
+                    yield f"volumes[{index}].projected.sources[{number}].{name}", text
         for name, shape in fields_of(type(volume)).items():
             if name != "name" and name not in _EMULATED_VOLUMES and getattr(volume, shape.attribute) is not None:
                 yield (

@@ -7,7 +7,7 @@ from journal_makers import POD, accepted, at, container, end, entries, running, 
 
 from kubelet_emu.api.batch_v1 import JobCondition, JobStatus
 from kubelet_emu.cli.exit_status import FailOn, PodOutcome, RunOutcome, Why, exit_status, outcome_of
-from kubelet_emu.journal.facts import facts_of
+from kubelet_emu.journal.fold import facts_of
 from kubelet_emu.journal.records import EventRecord, JobRecord, ManifestRecord, ObjectRef, Record
 
 SUCCEEDED = PodOutcome(has_succeeded=True)

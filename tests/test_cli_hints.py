@@ -12,7 +12,7 @@ from journal_makers import POD, accepted, at, container, end, entries, running, 
 
 from kubelet_emu.api.v1_status import PodCondition
 from kubelet_emu.cli.hint_watch import HintWatch
-from kubelet_emu.journal.facts import Facts
+from kubelet_emu.journal.fold import Facts
 from kubelet_emu.journal.records import EventRecord, LogRecord, ManifestRecord, ObjectRef, Record, StatusRecord
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from test_cli_workloads import workload
 from kubelet_emu.api.v1_status import PodCondition
 from kubelet_emu.cli.wait_watch import WaitWatch
 from kubelet_emu.cli.waits import Wait, told, waits_of
-from kubelet_emu.journal.facts import Facts, facts_of
+from kubelet_emu.journal.fold import Facts, facts_of
 from kubelet_emu.journal.records import EventRecord, LogRecord, ManifestRecord, ObjectRef, Record
 
 if TYPE_CHECKING:

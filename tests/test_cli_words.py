@@ -18,7 +18,7 @@ from kubelet_emu.cli.main import main
 from kubelet_emu.cli.options import NodeCapacity, read_address, read_fail_on, read_label, read_node_name
 from kubelet_emu.cli.triggers import Trigger
 from kubelet_emu.embedding.instances import SYSTEM_ROOT, Instance, default_root, new_instance_id
-from kubelet_emu.journal.facts import facts_of
+from kubelet_emu.journal.fold import facts_of
 from kubelet_emu.journal.records import ManifestRecord, ObjectRef, Record
 
 MOMENTS = {

@@ -9,13 +9,13 @@ import pytest
 from attrs import evolve
 from jobs_rig import Rig, Run, a_job, always
 
+from kubelet_emu.api.controller_ref import new_controller_ref
 from kubelet_emu.api.meta import LabelSelector, ObjectMeta, OwnerReference
 from kubelet_emu.api.v1 import ConfigMap, Pod
 from kubelet_emu.api.v1_status import PodStatus
 from kubelet_emu.jobs.rules import words
 from kubelet_emu.jobs.rules.claims import Claim, adopted, claim_of, disowned
 from kubelet_emu.jobs.rules.conditions import new_condition
-from kubelet_emu.jobs.rules.template import owner_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,11 +51,11 @@ def a_pod(labels: dict[str, str], *owners: OwnerReference, **metadata: object) -
 
 MANUAL = a_manual_job(LabelSelector(match_labels=APP))
 CLAIMS = [
-    ("a pod of its own", JOB, a_pod(OURS, owner_reference(JOB)), Claim.OWN),
-    ("its own while it is deleted", DELETED, a_pod(OURS, owner_reference(JOB)), Claim.OWN),
-    ("its own in deletion", JOB, a_pod(OURS, owner_reference(JOB), deletion_timestamp=NOW), Claim.OWN),
-    ("one whose labels were changed", JOB, a_pod(APP, owner_reference(JOB)), Claim.DISOWN),
-    ("a deleted Job disowns none", DELETED, a_pod(APP, owner_reference(JOB)), Claim.NONE),
+    ("a pod of its own", JOB, a_pod(OURS, new_controller_ref(JOB)), Claim.OWN),
+    ("its own while it is deleted", DELETED, a_pod(OURS, new_controller_ref(JOB)), Claim.OWN),
+    ("its own in deletion", JOB, a_pod(OURS, new_controller_ref(JOB), deletion_timestamp=NOW), Claim.OWN),
+    ("one whose labels were changed", JOB, a_pod(APP, new_controller_ref(JOB)), Claim.DISOWN),
+    ("a deleted Job disowns none", DELETED, a_pod(APP, new_controller_ref(JOB)), Claim.NONE),
     ("another Job's, whatever its labels", JOB, a_pod(OURS, OTHER_JOB), Claim.NONE),
     ("nobody's that fits", JOB, a_pod(OURS), Claim.ADOPT),
     ("one with an owner that doesn't control it", JOB, a_pod(OURS, NO_CONTROLLER), Claim.ADOPT),
@@ -77,7 +77,7 @@ def test_what_a_pod_is_to_a_job(why: str, job: Job, pod: Pod, expected: Claim) -
 def test_an_adopted_pod_is_counted_and_a_disowned_one_is_not() -> None:
     mine = adopted(JOB, a_pod(OURS, NO_CONTROLLER, finalizers=("x",)))
     assert mine.metadata.finalizers == ("x", words.TRACKING_FINALIZER)
-    assert mine.metadata.owner_references == (NO_CONTROLLER, owner_reference(JOB))
+    assert mine.metadata.owner_references == (NO_CONTROLLER, new_controller_ref(JOB))
     assert adopted(JOB, mine).metadata.finalizers == mine.metadata.finalizers
     gone = disowned(JOB, mine)
     assert (gone.metadata.finalizers, gone.metadata.owner_references) == (("x",), (NO_CONTROLLER,))
@@ -126,7 +126,9 @@ async def test_an_adopted_pod_that_had_succeeded_counts(autojump_clock: MockCloc
 
 async def test_what_a_job_owns_besides_pods_is_no_pod(autojump_clock: MockClock) -> None:
     rig = Rig(always(Run(8)))
-    notes = ConfigMap(metadata=ObjectMeta(name="notes", namespace="default", owner_references=(owner_reference(JOB),)))
+    notes = ConfigMap(
+        metadata=ObjectMeta(name="notes", namespace="default", owner_references=(new_controller_ref(JOB),))
+    )
     await rig.run(JOB, 20, (4, lambda: rig.api.create(notes)))
     assert rig.events[-1] == "9 Completed: Job completed"
 
@@ -149,7 +151,7 @@ async def test_a_finalizer_that_a_pod_gets_after_its_jobs_end_is_taken_off(autoj
 async def test_the_pods_of_another_controllers_finished_job_keep_the_finalizer(autojump_clock: MockClock) -> None:
     rig = Rig(always(FOREVER))
     job = evolve(JOB, spec=evolve(JOB.spec, managed_by="example.com/x"))
-    pod = a_pod(OURS, owner_reference(job), uid=None, finalizers=(words.TRACKING_FINALIZER,))
+    pod = a_pod(OURS, new_controller_ref(job), uid=None, finalizers=(words.TRACKING_FINALIZER,))
 
     def finish() -> None:
         done = evolve(job.status, conditions=(new_condition(words.COMPLETE, "Done", "", NOW),))

@@ -6,7 +6,8 @@ from journal_makers import POD, accepted, at, container, end, entries, sent, sta
 
 from kubelet_emu.api.batch_v1 import JobCondition, JobStatus
 from kubelet_emu.api.v1_status import ContainerState, ContainerStateTerminated, ContainerStatus
-from kubelet_emu.journal.facts import ContainerKind, Facts, RunFacts, facts_of
+from kubelet_emu.journal.facts import ContainerKind, RunFacts
+from kubelet_emu.journal.fold import Facts, facts_of
 from kubelet_emu.journal.records import DeletedRecord, EffectRecord, JobRecord, ManifestRecord, ObjectRef, Record
 
 JOB = ObjectRef(namespace="default", name="migrate", uid="job-1", kind="Job")

@@ -22,7 +22,7 @@ from journal_makers import (
 )
 
 from kubelet_emu.api.batch_v1 import JobCondition, JobStatus
-from kubelet_emu.journal.facts import facts_of
+from kubelet_emu.journal.fold import facts_of
 from kubelet_emu.journal.records import JobRecord, ManifestRecord, ObjectRef
 from kubelet_emu.journal.summary import summarize
 from kubelet_emu.journal.summary_json import summary_object

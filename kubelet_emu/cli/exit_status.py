@@ -9,10 +9,14 @@ before its end, which only `--delete-when` may do, else 1; otherwise 0 only if e
 from __future__ import annotations
 
 import enum
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from kubelet_emu.journal.facts import ContainerKind, Facts, JobFacts, PodFacts
+from kubelet_emu.journal.facts import ContainerKind, JobFacts, PodFacts
+
+if TYPE_CHECKING:
+    from kubelet_emu.journal.fold import Facts
 
 OK = 0
 FAILED = 1

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.cli.hints import Hint
     from kubelet_emu.journal.encode import Entry
-    from kubelet_emu.journal.facts import Facts
+    from kubelet_emu.journal.fold import Facts
 
 FIRST_SECONDS = 10.0
 SECOND_SECONDS = 60.0

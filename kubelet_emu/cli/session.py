@@ -15,7 +15,7 @@ import trio
 from attrs import define, field
 
 from kubelet_emu.cli.exit_status import INTERRUPTED, NO_ENGINE, TIMED_OUT, Why
-from kubelet_emu.journal.facts import Facts
+from kubelet_emu.journal.fold import Facts
 from kubelet_emu.journal.records import EndRecord, NoteRecord, ObservedRecord, RequestRecord
 from runtime.api import CRIError, PodSandboxState
 

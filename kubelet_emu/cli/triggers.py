@@ -17,7 +17,8 @@ from kubelet_emu.manifests.workloads import pod_spec_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kubelet_emu.journal.facts import ContainerFacts, Facts
+    from kubelet_emu.journal.facts import ContainerFacts
+    from kubelet_emu.journal.fold import Facts
     from kubelet_emu.manifests.workloads import Workload
 
 _PLUS = re.compile(r"\s*\+\s*(\d+(?:\.\d+)?)s?\s*$")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kubelet_emu.journal.encode import Entry
-    from kubelet_emu.journal.facts import Facts
+    from kubelet_emu.journal.fold import Facts
 
 SETTLED_SECONDS = 2.0
 AGAIN_SECONDS = 30.0

@@ -13,7 +13,8 @@ from kubelet_emu.journal.facts import ContainerKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kubelet_emu.journal.facts import ContainerFacts, Facts, PodFacts, RunFacts, WorkloadFacts
+    from kubelet_emu.journal.facts import ContainerFacts, PodFacts, RunFacts, WorkloadFacts
+    from kubelet_emu.journal.fold import Facts
 
 MOST_NAMES = 3
 _GATES = (ContainerKind.INIT, ContainerKind.SIDECAR)

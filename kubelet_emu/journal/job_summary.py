@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from kubelet_emu.journal.facts import Facts, JobFacts, PodFacts
+    from kubelet_emu.journal.facts import JobFacts, PodFacts
+    from kubelet_emu.journal.fold import Facts
 
 _CRITERIA = ("FailureTarget", "SuccessCriteriaMet")
 _VERDICTS = ("Complete", "Failed", "Suspended")

@@ -18,7 +18,8 @@ from kubelet_emu.journal.job_summary import JobSummary, summarize_job, why_delet
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kubelet_emu.journal.facts import ContainerFacts, Facts, PodFacts, RunFacts
+    from kubelet_emu.journal.facts import ContainerFacts, PodFacts, RunFacts
+    from kubelet_emu.journal.fold import Facts
 
 SLOW_STOP_SECONDS = 0.5
 SHOWN_SECONDS = 0.05

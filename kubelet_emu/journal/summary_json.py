@@ -14,7 +14,8 @@ from kubelet_emu.journal.summary import grace_of, summarize
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kubelet_emu.journal.facts import ContainerFacts, Facts, JobFacts, PodFacts, RunFacts
+    from kubelet_emu.journal.facts import ContainerFacts, JobFacts, PodFacts, RunFacts
+    from kubelet_emu.journal.fold import Facts
     from kubelet_emu.journal.summary import PodSummary
 
 JsonObject = dict[str, object]

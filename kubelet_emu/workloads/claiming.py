@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import evolve
 
+from kubelet_emu.api.controller_ref import new_controller_ref
 from kubelet_emu.api.v1 import Pod
 from kubelet_emu.apiserver.objects import controller_of
 from kubelet_emu.jobs.rules.pods import is_active
 from kubelet_emu.manifests.validation.metadata import selector_matches
-from kubelet_emu.workloads.rules.templates import owner_reference
 
 if TYPE_CHECKING:
     from kubelet_emu.api.apps_v1 import DaemonSet, ReplicaSet, StatefulSet
@@ -42,7 +42,7 @@ def claim(api: APIServer, workload: APIObject) -> None:
             api.replace(evolve(pod, metadata=evolve(pod.metadata, owner_references=kept)))
     for pod in api.list("Pod", workload.metadata.namespace):
         if controller_of(pod) is None and is_active(pod) and _fits(workload, pod):
-            owners = (*pod.metadata.owner_references, owner_reference(workload))
+            owners = (*pod.metadata.owner_references, new_controller_ref(workload))
             api.replace(evolve(pod, metadata=evolve(pod.metadata, owner_references=owners)))
 
 

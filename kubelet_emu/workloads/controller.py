@@ -16,6 +16,7 @@ from kubelet_emu.apiserver.errors import APIError
 from kubelet_emu.apiserver.objects import controller_of
 from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.jobs.queue import WorkQueue
+from kubelet_emu.jobs.rules.conditions import finished_condition
 from kubelet_emu.journal.records import NoteRecord, ObjectRef
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.node_fit import node_labels
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.node import Node
     from kubelet_emu.kubelet.timebase import Timebase
 
-VERDICTS = ("Complete", "Failed")
 KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
 
 
@@ -82,6 +82,8 @@ class WorkloadController:
         owner = controller_of(obj)
         if owner is not None and owner.kind in KINDS:
             self._queue.add(owner.uid)
+        elif obj.kind == "Job" and event.type is WatchEventType.DELETED:
+            self._seen.discard(obj.metadata.uid or "")
         elif owner is not None and owner.kind == "CronJob" and obj.kind == "Job":
             self._see_job(owner, cast("Job", obj))
         elif isinstance(obj, Pod):
@@ -102,10 +104,10 @@ class WorkloadController:
     def _see_job(self, owner: OwnerReference, job: Job) -> None:
         """Tell once that a Job of a CronJob has its verdict (cronjob syncCronJob)."""
         cron_job = self.api.get_by_uid("CronJob", owner.uid)
-        verdict = next((c.type for c in job.status.conditions if c.type in VERDICTS and c.status == "True"), "")
-        if cron_job is not None and verdict and job.metadata.uid not in self._seen:
+        verdict = finished_condition(job)
+        if cron_job is not None and verdict is not None and job.metadata.uid not in self._seen:
             self._seen.add(job.metadata.uid or "")
-            message = words.saw_completed_job(job.metadata.name or "", verdict)
+            message = words.saw_completed_job(job.metadata.name or "", verdict.type)
             self._record(cron_job, words.NORMAL, words.SAW_COMPLETED_JOB, message)
 
     def _look_at(self, uid: str) -> None:

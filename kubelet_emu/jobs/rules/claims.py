@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from kubelet_emu.jobs.rules.template import owner_reference, selector_of
+from kubelet_emu.api.controller_ref import new_controller_ref
+from kubelet_emu.jobs.rules.template import selector_of
 from kubelet_emu.jobs.rules.words import TRACKING_FINALIZER
 from kubelet_emu.manifests.validation.metadata import selector_matches
 
@@ -45,7 +46,7 @@ def claim_of(job: Job, pod: Pod) -> Claim:
 def adopted(job: Job, pod: Pod) -> Pod:
     """Return a pod with the Job as its controller and the finalizer that has it counted (AdoptPod)."""
     finalizers = tuple(dict.fromkeys((*pod.metadata.finalizers, TRACKING_FINALIZER)))
-    owners = (*pod.metadata.owner_references, owner_reference(job))
+    owners = (*pod.metadata.owner_references, new_controller_ref(job))
     return evolve(pod, metadata=evolve(pod.metadata, owner_references=owners, finalizers=finalizers))
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from kubelet_emu.api.meta import LabelSelector, ObjectMeta, OwnerReference
+from kubelet_emu.api.controller_ref import new_controller_ref
+from kubelet_emu.api.meta import LabelSelector, ObjectMeta
 from kubelet_emu.api.v1 import Pod
 from kubelet_emu.api.v1_environment import EnvVar, EnvVarSource, ObjectFieldSelector
 from kubelet_emu.jobs.rules import words
@@ -50,18 +51,6 @@ def selector_of(job: Job) -> LabelSelector:
     return LabelSelector(match_labels={words.CONTROLLER_UID_LABEL: job.metadata.uid or ""})
 
 
-def owner_reference(job: Job) -> OwnerReference:
-    """Return the reference by which a Job controls its pods (metav1.NewControllerRef)."""
-    return OwnerReference(
-        api_version=job.api_version,
-        kind=job.kind,
-        name=job.metadata.name or "",
-        uid=job.metadata.uid or "",
-        controller=True,
-        block_owner_deletion=True,
-    )
-
-
 def make_pod(job: Job, wanted: PodToCreate) -> Pod:
     """Return a pod as the controller asks for it and a server completes it, named by generateName.
 
@@ -98,7 +87,7 @@ def _metadata(job: Job, wanted: PodToCreate) -> ObjectMeta:
         labels=labels,
         annotations=annotations,
         finalizers=tuple(finalizers),
-        owner_references=(owner_reference(job),),
+        owner_references=(new_controller_ref(job),),
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubelet_emu.api.batch_v1 import Job
+from kubelet_emu.api.controller_ref import new_controller_ref
 from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.workloads.rules.templates import owner_reference
 from kubelet_emu.workloads.rules.words import SCHEDULED_TIMESTAMP
 
 if TYPE_CHECKING:
@@ -30,6 +30,6 @@ def job_of(cron_job: CronJob, at: datetime) -> Job:
             **template.metadata.annotations,
             SCHEDULED_TIMESTAMP: due.strftime("%Y-%m-%dT%H:%M:%SZ"),
         },
-        owner_references=(owner_reference(cron_job),),
+        owner_references=(new_controller_ref(cron_job),),
     )
     return Job(metadata=metadata, spec=template.spec)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from kubelet_emu.api.controller_ref import new_controller_ref
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.api.meta import LabelSelector, ObjectMeta
 from kubelet_emu.workloads.rules import words
 from kubelet_emu.workloads.rules.plan import NOTHING, Plan, WorkloadEvent
 from kubelet_emu.workloads.rules.replica_set import wanted_replicas
-from kubelet_emu.workloads.rules.templates import owner_reference, template_hash
+from kubelet_emu.workloads.rules.templates import template_hash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +64,7 @@ def new_replica_set(deployment: Deployment) -> ReplicaSet:
         namespace=deployment.metadata.namespace,
         labels=labels,
         annotations={**_copied(deployment), words.REVISION_ANNOTATION: "1", **_sizes(deployment)},
-        owner_references=(owner_reference(deployment),),
+        owner_references=(new_controller_ref(deployment),),
     )
     spec = api_type("ReplicaSetSpec")(
         replicas=wanted_replicas(deployment.spec.replicas),

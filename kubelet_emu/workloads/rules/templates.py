@@ -3,48 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kubelet_emu.api.codec import encode
-from kubelet_emu.api.meta import ObjectMeta, OwnerReference
+from kubelet_emu.api.controller_ref import new_controller_ref
+from kubelet_emu.api.meta import ObjectMeta
 from kubelet_emu.api.v1 import Pod
 from kubelet_emu.manifests.defaults import set_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kubelet_emu.api.controller_ref import Owner
     from kubelet_emu.api.v1 import PodTemplateSpec
 
 SAFE_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
-
-
-class Owner(Protocol):
-    """A workload of any kind."""
-
-    @property
-    def api_version(self) -> str:
-        """Return the group and version."""
-
-    @property
-    def kind(self) -> str:
-        """Return the kind."""
-
-    @property
-    def metadata(self) -> ObjectMeta:
-        """Return the metadata."""
-
-
-def owner_reference(owner: Owner) -> OwnerReference:
-    """Return the reference of what a controller makes (metav1.NewControllerRef)."""
-    return OwnerReference(
-        api_version=owner.api_version,
-        kind=owner.kind,
-        name=owner.metadata.name or "",
-        uid=owner.metadata.uid or "",
-        controller=True,
-        block_owner_deletion=True,
-    )
 
 
 def pod_from_template(owner: Owner, template: PodTemplateSpec, labels: Mapping[str, str] | None = None) -> Pod:
@@ -58,7 +32,7 @@ def pod_from_template(owner: Owner, template: PodTemplateSpec, labels: Mapping[s
         labels={**template.metadata.labels, **(labels or {})},
         annotations=dict(template.metadata.annotations),
         finalizers=template.metadata.finalizers,
-        owner_references=(owner_reference(owner),),
+        owner_references=(new_controller_ref(owner),),
     )
     return set_defaults(Pod(metadata=metadata, spec=template.spec))
 

@@ -130,4 +130,11 @@ async def delete_job(cluster: Cluster, name: str) -> None:
     """Delete a Job and wait until nothing of it is left, in the runtime neither."""
     cluster.api.delete("Job", "default", name)
     await cluster.kubelet.emptied()
-    await trio.sleep(SETTLE_SECONDS)
+
+
+async def grown_since(before: Residue, slack: int) -> dict[str, tuple[int, int]]:
+    """Return what is more than before by over `slack`, once that which is under way has had its time to end."""
+    with trio.move_on_after(SETTLE_SECONDS):
+        while before.grown(residue(), slack):  # noqa: ASYNC110 - what goes away tells nobody
+            await trio.sleep(LOOK_SECONDS)
+    return before.grown(residue(), slack)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import trio
-from many_pods import a_cluster, delete_job, residue, run_job
+from many_pods import a_cluster, delete_job, grown_since, residue, run_job
 from trio.testing import MockClock
 
 from kubelet_emu.embedding.options import NodeOptions
@@ -24,7 +24,7 @@ async def lives(pods: int) -> dict[str, tuple[int, int]]:
         before = residue()
         assert await run_job(cluster, "many", pods=pods, parallelism=20, image="busybox:1") == pods
         await delete_job(cluster, "many")
-        return before.grown(residue(), SLACK)
+        return await grown_since(before, SLACK)
 
 
 def test_two_hundred_pods_leave_nothing_in_memory() -> None:

@@ -9,7 +9,7 @@ import images
 import pytest
 import trio
 from engine_pods import new_instance
-from many_pods import a_cluster, delete_job, residue, run_job
+from many_pods import a_cluster, delete_job, grown_since, residue, run_job
 
 from kubelet_emu.kubelet.timebase import Timebase
 from runtime.docker import DockerRuntime
@@ -69,7 +69,7 @@ async def test_a_job_of_many_pods_leaves_nothing(
             assert held(engine, instance) == {"containers": [], "volumes": [], "networks": []}
             assert mounted([*containers, str(tmp_path)]) == []
             assert files(tmp_path) == files_before
-            assert before.grown(residue(), slack=pods // 2) == {}
+            assert await grown_since(before, slack=pods // 2) == {}
             await runtime.remove_own_pause_image()
     # what a first run leaves for good, such as modules and the descriptors of Trio's own wake-ups, is no leak
     assert at_first.grown(residue(), slack=pods // 2).keys() & {"threads", "descriptors"} == set()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 
 NAME_PAUSE_SECONDS = 0.02
+REMOVAL_PAUSE_SECONDS = 0.05
 
 
 class _Holder(enum.Enum):
@@ -36,6 +37,7 @@ class Maker:
 
     bridge: Bridge
     instance: str
+    removal_seconds: float = 30.0
 
     async def create(self, name_with: Callable[[str], str], body: Body) -> str:
         """Create a container and return its id.
@@ -86,14 +88,22 @@ class Maker:
         return _Holder.FRESH if (is_fresh or runs_as_sandbox) and is_same else _Holder.USED
 
     async def remove(self, container_id: str) -> None:
-        """Remove a container with its anonymous volumes, killing it if need be; one that is gone is fine."""
-        try:
-            await self.bridge.write(lambda client: client.remove_container(container_id, force=True, v=True))
-        except NotFoundError:
-            return
-        except CRIError as error:
-            if "already in progress" not in str(error):
-                raise
+        """Remove a container with its anonymous volumes, killing it if need be; one that is gone is fine.
+
+        One that somebody else removes is waited for: CRIError when it is still there after `removal_seconds`.
+        """
+        deadline = trio.current_time() + self.removal_seconds
+        while True:
+            try:
+                await self.bridge.write(lambda client: client.remove_container(container_id, force=True, v=True))
+            except NotFoundError:
+                return
+            except CRIError as error:
+                if "already in progress" not in str(error) or trio.current_time() >= deadline:
+                    raise
+                await trio.sleep(REMOVAL_PAUSE_SECONDS)
+            else:
+                return
 
 
 def _identity(labels: dict[str, str]) -> list[str]:

@@ -22,6 +22,7 @@ from runtime.api import (
     VolumeConfig,
 )
 from runtime.docker import DockerRuntime
+from runtime.docker.making import Maker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -210,9 +211,20 @@ async def test_starts_and_removals_that_the_engine_refuses(behind: PodMaker, sta
         await behind.runtime.start_container(type(container_id)("0" * 64))
     stand_in.refuse("DELETE .*/containers/", 409, "removal of container is already in progress", times=1)
     await behind.runtime.remove_container(container_id)
+    with pytest.raises(NotFoundError):
+        await behind.runtime.container_status(container_id)
+    other = await behind.create("b", "sleep 100")
     stand_in.refuse("DELETE .*/containers/", 500, "device busy", times=1)
     with pytest.raises(CRIError, match="device busy"):
-        await behind.runtime.remove_container(container_id)
+        await behind.runtime.remove_container(other)
+
+
+async def test_a_removal_by_somebody_else_is_waited_for_so_long(behind: PodMaker, stand_in: StandIn) -> None:
+    container_id = await behind.create("a", "sleep 100")
+    maker = Maker(behind.runtime.bridge, behind.runtime.instance, removal_seconds=0.0)
+    stand_in.refuse("DELETE .*/containers/", 409, "removal of container is already in progress", times=1)
+    with pytest.raises(CRIError, match="already in progress"):
+        await maker.remove(container_id)
 
 
 async def test_logs_that_the_engine_refuses(behind: PodMaker, stand_in: StandIn) -> None:

@@ -6,6 +6,7 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
+from examples import load_profile
 from kept import nothing_else_kept
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 def pytest_configure() -> None:
     """Let Ctrl-C reach the programs under test, also where whoever started the tests ignores it (as `&` of a shell)."""
+    load_profile()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

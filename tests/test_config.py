@@ -6,7 +6,8 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubelet_emu.config.durations import parse_duration
@@ -256,7 +257,7 @@ VALUES = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.tuples(FIELD_NAMES, VALUES), max_size=5))
 def test_any_value_gives_an_answer(pairs: list[tuple[str, str]]) -> None:
     lines = []

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kubelet_emu import manifests
@@ -485,7 +486,7 @@ def test_a_problem_without_a_source_line_has_one_line() -> None:
     assert manifests.format_problem(problem, "") == "f:9:1: error: Empty"
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(300)
 @given(st.binary(max_size=200))
 def test_any_bytes_give_an_answer(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     result = manifests.load(["-"], stdin=io.BytesIO(data))
@@ -533,7 +534,7 @@ def test_a_standard_input_that_cant_be_read_is_a_fault(monkeypatch: pytest.Monke
     assert [problem.text for problem in manifests.load(["-"]).problems] == ["standard input is closed"]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(300)
 @given(st.integers(0, len(POD)), st.integers(0, len(POD)), PARTS, PARTS)
 def test_any_damage_to_a_manifest_gives_an_answer(first: int, second: int, one: str, two: str) -> None:
     text = POD[:first] + one + POD[first:second] + two + POD[second:]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 from attrs import define, field, frozen
-from hypothesis import HealthCheck, event, given, settings
+from examples import examples
+from hypothesis import event, given
 from hypothesis import strategies as st
 from jobs_rig import FakeKubelet, Rig, Run, a_job
 from trio.testing import MockClock
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from kubelet_emu.apiserver import WatchEvent
 
 T = TypeVar("T")
-EXAMPLES = 100
 HORIZON = 1500.0
 SETTLED = 60.0
 UNLIMITED = 2**31 - 1
@@ -328,7 +328,7 @@ def lived(story: Story) -> Rig:
     return rig
 
 
-@settings(max_examples=EXAMPLES, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(100)
 @given(stories)
 def test_a_job_keeps_the_rules_whatever_happens(story: Story) -> None:
     rig = lived(story)
@@ -338,7 +338,7 @@ def test_a_job_keeps_the_rules_whatever_happens(story: Story) -> None:
         assert [pod.metadata.name for pod in rig.api.list("Pod") if is_tracked(pod)] == []
 
 
-@settings(max_examples=EXAMPLES, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(100)
 @given(quiet_stories)
 def test_an_undisturbed_job_keeps_its_delays_and_counts_every_pod_once(story: Story) -> None:
     rig = lived(story)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import trio
 from attrs import evolve, frozen
-from hypothesis import HealthCheck, event, given, settings
+from examples import examples
+from hypothesis import event, given
 from hypothesis import strategies as st
 from kubelet_rig import a_node, a_pod, answers, container, hooks, probe, runs, sidecar, sleeps
 from trio.testing import MockClock
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from runtime.api import RuntimeEvent
 
 HORIZON = 90.0
-EXAMPLES = 40
 
 
 @frozen(kw_only=True)
@@ -288,9 +288,7 @@ def every_pod_that_is_gone_leaves_nothing(node: Rig) -> None:
         assert sorted(running) == sorted(ended)
 
 
-@settings(
-    deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+@examples(40)
 @given(story=stories())
 def test_invariants_of_a_pod_s_life(story: Story) -> None:
     node = live(story)
@@ -304,7 +302,7 @@ def test_invariants_of_a_pod_s_life(story: Story) -> None:
     every_pod_that_is_gone_leaves_nothing(node)
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@examples(25)
 @given(
     main_code=st.sampled_from([0, 1]),
     policy=st.sampled_from(["Never", "OnFailure"]),

@@ -8,7 +8,8 @@ from __future__ import annotations
 from random import Random
 
 from attrs import evolve
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from random_scripts import SAMPLE, random_script, sample
 from shell_rows import ATTEMPTS, FOLDER, comparable
@@ -17,7 +18,7 @@ from two_shells import BUSYBOX_PROGRAM, Shown, run_busybox, simulate
 SCRIPTS = st.integers(SAMPLE, 1 << 32).map(lambda seed: random_script(Random(seed)))  # noqa: S311 - no secrets
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
+@examples(40)
 @given(SCRIPTS)
 def test_a_random_script_has_one_outcome(script: str) -> None:
     run = (lambda each: simulate(each)[0]) if BUSYBOX_PROGRAM is None else run_busybox

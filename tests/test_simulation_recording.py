@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kubelet_emu.cli.execution import execute
@@ -204,6 +204,7 @@ plain = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["containers", "images"]), st.dictionaries(st.text(min_size=1), plain)))
+@example({"containers": {"999999999": [], "20000000000000000000": []}})
 def test_what_is_written_reads_back(document: dict[str, object]) -> None:
     documents, problems = read_plain("s.yaml", to_text(document, "Written.").encode())
     assert problems == ()

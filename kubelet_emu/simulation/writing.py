@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 HEAD = "# {what}\n# Fields: docs/SIMULATE.md\n"
 _WORD = re.compile(r"[A-Za-z/][A-Za-z0-9_./:-]*[A-Za-z0-9_/]")
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")  # a longer one may read back as a float
 _TAKEN = re.compile(r"(?i:true|false|yes|no|on|off|null|nan|inf)")
 _UNPRINTABLE = re.compile("[\x7f-\x9f\ufeff\ud800-\udfff\ufffe\uffff\u2028\u2029]")
 
@@ -62,7 +63,7 @@ def _flow(value: object) -> str:
 
 
 def _key(key: str) -> str:
-    return key if key.isascii() and key.isdecimal() and not key.startswith("0") else _scalar(key)
+    return key if _NUMBER.fullmatch(key) else _scalar(key)
 
 
 def _scalar(value: object) -> str:

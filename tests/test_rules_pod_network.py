@@ -191,10 +191,17 @@ def test_a_search_line_has_at_most_2048_characters() -> None:
     assert len(made.config.searches) == 10
 
 
+def test_a_search_path_that_would_make_resolvers_abort_is_left_out() -> None:
+    fits, too_long = "x" * 253, "y" * 254
+    made = pod_dns(a_pod(dns_policy="None", dns_config=PodDNSConfig(searches=("a", too_long, fits))), CLUSTER)
+    assert made.config.searches == ("a", fits)
+    assert made.warnings[0][1].endswith(f"the applied search line is: a {fits}")
+
+
 def test_a_resolv_conf_is_read() -> None:
     text = (
         "# made by hand\nnameserver 1.1.1.1\nnameserver\nsearch a.b. c\nsearch d .\n"
-        "options ndots:2 rotate ; x\noptions rotate\nsortlist 1\n\n"
+        "options ndots:1 rotate ; x\noptions rotate ndots:2\nsortlist 1\n\n"
     )
     assert parse_resolv_conf(text) == DNSConfig(
         servers=("1.1.1.1",), searches=("d", "."), options=("ndots:2", "rotate")

@@ -18,6 +18,7 @@ from kubelet_emu.kubelet.container_manager import ContainerManager
 from kubelet_emu.kubelet.hooks import run_handler
 from kubelet_emu.kubelet.hosts_files import HostsFiles
 from kubelet_emu.kubelet.killer import Killer
+from kubelet_emu.kubelet.node_files import NodeFiles
 from kubelet_emu.kubelet.pleg import PLEG
 from kubelet_emu.kubelet.prober import ProbeManager, ProbeResultsStore
 from kubelet_emu.kubelet.recorder import Recorder
@@ -64,11 +65,13 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
     )
     files = KubeletFiles(runtime)
     volumes = _volumes(kubelet, recorder, files)
+    node_files = NodeFiles(runtime=runtime, configuration=settings.configuration)
     hosts = HostsFiles(
         api=kubelet.api,
         files=files,
         timebase=kubelet.timebase,
         node=kubelet.node,
+        node_files=node_files,
         log=kubelet.log,
     )
     nursery.start_soon(hosts.run)
@@ -80,6 +83,7 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
         volumes=volumes,
         files=files,
         hosts=hosts,
+        node_files=node_files,
         recorder=recorder,
         publish_address=settings.publish_address,
     )

@@ -25,9 +25,10 @@ from kubelet_emu.rules.environment import (
 from kubelet_emu.rules.hosts import needs_hosts_file
 from kubelet_emu.rules.observed import StartFailure
 from kubelet_emu.rules.resources import container_resources
+from kubelet_emu.rules.service_names import uses_cluster_names
 from kubelet_emu.rules.termination_message import log_tail, termination_message, wants_log
 from kubelet_emu.volumes.mounted import MountConfigError, make_mounts
-from runtime.api import CRIError
+from runtime.api import CRIError, NamespaceMode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.container_manager import StartedSandbox
     from kubelet_emu.kubelet.hosts_files import HostsFiles
     from kubelet_emu.kubelet.node import Node
+    from kubelet_emu.kubelet.node_files import NodeFiles
     from kubelet_emu.kubelet.recorder import Recorder
     from kubelet_emu.volumes.kubelet_files import KubeletFiles
     from kubelet_emu.volumes.manager import VolumeManager
@@ -68,29 +70,31 @@ class NodeConfigMaker:
     volumes: VolumeManager
     files: KubeletFiles
     hosts: HostsFiles
+    node_files: NodeFiles
     recorder: Recorder
     publish_address: str
 
     async def pod_sandbox_config(self, pod: Pod, attempt: int) -> PodSandboxConfig:
-        """Return the config of a sandbox; ConfigError. What DNS had to leave out is told by events."""
+        """Return the config of a sandbox; ConfigError, CRIError. What DNS had to leave out is told by events."""
         return generate_pod_sandbox_config(
             pod,
             attempt,
-            dns=self._dns(pod),
-            cluster_domain=self.node.dns.cluster_domain,
+            dns=await self._dns(pod),
+            cluster_domain=self.node_files.cluster_domain,
             publish_address=self.publish_address,
         )
 
-    def _dns(self, pod: Pod) -> DNSConfig | None:
-        """Return what a pod's resolv.conf says; None leaves it to the runtime.
+    async def _dns(self, pod: Pod) -> DNSConfig | None:
+        """Return what a pod's resolv.conf says; None leaves it to the runtime, which takes the node's.
 
         Differs: without a cluster DNS a ClusterFirst pod gets the runtime's own resolver, without the warning
         MissingClusterDNS on each sync: nobody has a cluster DNS here.
         """
-        is_cluster_first = (pod.spec.dns_policy or "ClusterFirst") == "ClusterFirst" and not pod.spec.host_network
-        if is_cluster_first and not self.node.dns.cluster_dns and pod.spec.dns_config is None:
+        asks_cluster = uses_cluster_names(pod) and bool(self.node_files.cluster_dns)
+        if not asks_cluster and pod.spec.dns_config is None and pod.spec.dns_policy != "None":
             return None
-        dns = pod_dns(pod, self.node.dns)
+        network = NamespaceMode.NODE if pod.spec.host_network else NamespaceMode.POD
+        dns = pod_dns(pod, await self.node_files.dns(network))
         for reason, message in dns.warnings:
             if reason != reasons_creation.MISSING_CLUSTER_DNS:
                 self.recorder.event(pod, None, reasons.WARNING, reason, message)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kubelet_emu.apiserver.store import APIServer
     from kubelet_emu.apiserver.watches import WatchEvent
     from kubelet_emu.kubelet.node import Node
+    from kubelet_emu.kubelet.node_files import NodeFiles
     from kubelet_emu.kubelet.timebase import Timebase
     from kubelet_emu.volumes.kubelet_files import KubeletFiles
     from runtime.api import Mount
@@ -39,9 +40,11 @@ class HostsFiles:
     files: KubeletFiles
     timebase: Timebase
     node: Node
+    node_files: NodeFiles
     log: FilteringBoundLogger
     _ips: dict[str, tuple[str, ...]] = field(factory=dict, init=False)
     _written: dict[str, str] = field(factory=dict, init=False)
+    _node_hosts: str = field(default="", init=False)
     _changed: trio.Event = field(factory=trio.Event, init=False)
 
     async def mount(self, pod: Pod, pod_ips: tuple[str, ...]) -> Mount:
@@ -88,6 +91,8 @@ class HostsFiles:
     async def _write(self, pod: Pod) -> Mount:
         """Write what a pod's file has to say, again while that changes: of two writers the last one is right."""
         uid = pod.metadata.uid or ""
+        if pod.spec.host_network and not self._node_hosts:
+            self._node_hosts = await self.node_files.hosts()
         while True:
             content = self._content(pod)
             is_live = bool(self.api.list("Service"))
@@ -98,9 +103,9 @@ class HostsFiles:
 
     def _content(self, pod: Pod) -> str:
         services = cast("tuple[Service, ...]", self.api.list("Service"))
-        domain = self.node.dns.cluster_domain
+        domain = self.node_files.cluster_domain
         ips = self._ips.get(pod.metadata.uid or "") or tuple(each.ip or "" for each in pod.status.pod_ips)
-        own_lines = managed_hosts(pod, ips, pod_hostname(pod, domain), self.node.hosts_file)
+        own_lines = managed_hosts(pod, ips, pod_hostname(pod, domain), self._node_hosts)
         if not services:
             return own_lines
         return own_lines + service_names(pod, services, self.api.list("Pod"), domain)

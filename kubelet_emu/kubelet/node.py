@@ -8,7 +8,6 @@ from attrs import field, frozen
 
 from kubelet_emu.api.quantity import Quantity
 from kubelet_emu.rules.admission import NodeFacts
-from kubelet_emu.rules.dns import NodeDNS
 from kubelet_emu.rules.resources import NodeResources
 
 if TYPE_CHECKING:
@@ -21,10 +20,7 @@ def _no_profile(_path: str) -> None:
 
 @frozen(kw_only=True)
 class Node:
-    """Name, addresses, labels and what the node has; cpu in milli-units, memory and storage in bytes.
-
-    `hosts_file` is the node's own /etc/hosts, for pods with its network.
-    """
+    """Name, addresses, labels and what the node has; cpu in milli-units, memory and storage in bytes."""
 
     name: str
     host_ips: tuple[str, ...] = ()
@@ -34,8 +30,6 @@ class Node:
     ephemeral_storage_bytes: int = 0
     max_pods: int = 110
     pids_limit: int | None = None
-    dns: NodeDNS = field(factory=NodeDNS)
-    hosts_file: str = ""
     seccomp_profile: Callable[[str], str | None] = _no_profile
 
     def allocatable(self) -> Mapping[str, Quantity]:

@@ -17,9 +17,11 @@ from runtime.api import DNSConfig
 if TYPE_CHECKING:
     from kubelet_emu.api.v1 import Pod, PodDNSConfig, PodDNSConfigOption
 
+CLUSTER_DOMAIN = "cluster.local"
 MAX_NAMESERVERS = 3
 MAX_SEARCHES = 32
 MAX_SEARCH_CHARACTERS = 2048
+MAX_DOMAIN_CHARACTERS = 253  # a longer one makes some resolvers abort
 
 
 @frozen(kw_only=True)
@@ -28,7 +30,7 @@ class NodeDNS:
 
     host: DNSConfig = field(factory=DNSConfig)
     cluster_dns: tuple[str, ...] = ()
-    cluster_domain: str = "cluster.local"
+    cluster_domain: str = CLUSTER_DOMAIN
 
 
 @frozen(kw_only=True)
@@ -51,10 +53,13 @@ def pod_dns(pod: Pod, node: NodeDNS) -> PodDNS:
 
 
 def parse_resolv_conf(text: str) -> DNSConfig:
-    """Read a resolv.conf: nameservers and options add up, the last search line counts (kubelet parseResolvConf)."""
+    """Read a resolv.conf: nameservers add up, the last search line counts, and of an option the last value.
+
+    Source: kubelet v1.36 parseResolvConf, appendOptions.
+    """
     servers: list[str] = []
     searches: tuple[str, ...] = ()
-    options: list[str] = []
+    options: dict[str, str] = {}
     for line in text.splitlines():
         keyword, *values = line.split("#", 1)[0].split(";", 1)[0].split() or [""]
         if keyword == "nameserver" and values:
@@ -62,8 +67,8 @@ def parse_resolv_conf(text: str) -> DNSConfig:
         elif keyword == "search":
             searches = tuple(value.rstrip(".") if value != "." else value for value in values)
         elif keyword == "options":
-            options += values
-    return DNSConfig(servers=tuple(servers), searches=searches, options=tuple(dict.fromkeys(options)))
+            options.update((value.partition(":")[0], value) for value in values)
+    return DNSConfig(servers=tuple(servers), searches=searches, options=tuple(options.values()))
 
 
 def _base(pod: Pod, node: NodeDNS) -> tuple[DNSConfig, tuple[tuple[str, str], ...]]:
@@ -106,7 +111,8 @@ def _merge_options(base: tuple[str, ...], extra: tuple[PodDNSConfigOption, ...])
 def _limited(config: DNSConfig) -> tuple[DNSConfig, tuple[tuple[str, str], ...]]:
     """Cut what is beyond the limits and say so (kubelet formDNSNameserversFitsLimits, formDNSSearchFitsLimits)."""
     servers = config.servers[:MAX_NAMESERVERS]
-    searches = config.searches[:MAX_SEARCHES]
+    counted = config.searches[:MAX_SEARCHES]
+    searches = tuple(search for search in counted if len(search) <= MAX_DOMAIN_CHARACTERS)
     while len(" ".join(searches)) > MAX_SEARCH_CHARACTERS:
         searches = searches[:-1]
     warnings = []

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ContainerID,
         ImageID,
         LinuxContainerResources,
+        NamespaceMode,
         PodSandboxConfig,
         SandboxID,
         VolumeConfig,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         ExecResult,
         Image,
         LogLine,
+        NetworkFiles,
         PodSandboxStatus,
         PullProgress,
         RuntimeEvent,
@@ -45,6 +47,9 @@ class RuntimeService(Protocol):
 
     async def status(self) -> RuntimeStatus:
         """Return the runtime's readiness."""
+
+    async def network_files(self, network: NamespaceMode) -> NetworkFiles:
+        """Return what stands in /etc of a sandbox with the node's network (NODE), or with one of its own (POD)."""
 
     async def run_pod_sandbox(self, config: PodSandboxConfig) -> SandboxID:
         """Create and start a sandbox and return its id; one of the same name and attempt that exists is adopted."""

@@ -159,6 +159,14 @@ class Image:
 
 
 @frozen(kw_only=True)
+class NetworkFiles:
+    """The texts of /etc/hosts and /etc/resolv.conf that a sandbox has of which nothing else was asked."""
+
+    hosts: str = ""
+    resolv_conf: str = ""
+
+
+@frozen(kw_only=True)
 class RuntimeVersion:
     """Name and versions of what stands behind the runtime."""
 

@@ -48,9 +48,10 @@ def sandbox_body(
         "LogConfig": _NO_LOG,
     }
     if config.dns is not None:
+        # an empty list would leave the engine's own; "." is no search domain, "" no option
         host_config["Dns"] = list(config.dns.servers)
-        host_config["DnsSearch"] = list(config.dns.searches)
-        host_config["DnsOptions"] = list(config.dns.options)
+        host_config["DnsSearch"] = list(config.dns.searches) or ["."]
+        host_config["DnsOptions"] = list(config.dns.options) or [""]
     return {
         "Image": image,
         "Hostname": "" if config.namespaces.network is NamespaceMode.NODE else config.hostname,

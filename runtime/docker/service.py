@@ -8,7 +8,6 @@ seen by events, and by asking the engine where events may be lost. Nothing witho
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 import trio
@@ -16,13 +15,11 @@ from attrs import define, field
 
 from runtime.api import (
     CRIError,
-    ExecResult,
     NotFoundError,
     PodSandboxState,
-    RuntimeStatus,
     RuntimeVersion,
 )
-from runtime.docker import convert, naming
+from runtime.docker import naming
 from runtime.docker.bridge import Bridge
 from runtime.docker.cleaning import Cleaner
 from runtime.docker.containers import Containers
@@ -33,6 +30,7 @@ from runtime.docker.execs import Execs
 from runtime.docker.images import Images
 from runtime.docker.logs import LogQuery, open_log
 from runtime.docker.making import Maker
+from runtime.docker.node import EngineNode
 from runtime.docker.owner import Owner
 from runtime.docker.pause import PauseImages
 from runtime.docker.publishing import Publisher
@@ -43,6 +41,7 @@ from runtime.docker.volumes import Volumes
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
+    from datetime import datetime
     from pathlib import Path
 
     from runtime.api import (
@@ -51,15 +50,19 @@ if TYPE_CHECKING:
         ContainerID,
         ContainerStatus,
         ContainerSummary,
+        ExecResult,
         Image,
         ImageID,
         LinuxContainerResources,
         LogLine,
+        NamespaceMode,
+        NetworkFiles,
         PodSandboxConfig,
         PodSandboxStatus,
         PullProgress,
         Runtime,
         RuntimeEvent,
+        RuntimeStatus,
         SandboxID,
         VolumeConfig,
         VolumeFile,
@@ -106,6 +109,7 @@ class DockerRuntime:
     _pause: PauseImages = field(init=False)
     _oom_scores: OOMScores = field(init=False)
     _publisher: Publisher = field(init=False)
+    _node: EngineNode = field(init=False)
     _opened_by: DockerRuntime | None = field(default=None, init=False)
     _stack: AsyncExitStack = field(factory=AsyncExitStack, init=False)
 
@@ -188,6 +192,7 @@ class DockerRuntime:
         self._execs = Execs(bridge)
         self._volumes = Volumes(bridge, maker, self._pause, own_labels, root=self.root, on_note=self.on_note)
         self._publisher = Publisher(bridge, own_labels)
+        self._node = EngineNode(bridge, maker, self._pause, own_labels)
         self.dialer = Dialer(self._sandboxes, self._execs, self._pause, maker, own_labels, on_note=self.on_note)
         self.cleaner = Cleaner(bridge, maker, self._volumes, owner, self.instance)
 
@@ -204,29 +209,11 @@ class DockerRuntime:
 
     async def status(self) -> RuntimeStatus:
         """Return the engine's readiness and size, and how far its clock is ahead of ours."""
-        before = datetime.now(UTC)  # noqa: TID251 - compared with the engine's clock
-        info = await self.bridge.read(lambda client: client.info())
-        after = datetime.now(UTC)  # noqa: TID251 - compared with the engine's clock
-        engine_time = convert.parse_time(info.get("SystemTime"))
-        offset = (engine_time - before).total_seconds() - (after - before).total_seconds() / 2 if engine_time else 0.0
-        return RuntimeStatus(
-            ready=True,
-            network_ready=True,
-            cpus=int(info.get("NCPU") or 1),
-            memory_bytes=int(info.get("MemTotal") or 0),
-            host_ip=await self._gateway(),
-            clock_offset_seconds=offset,
-            cgroup_version=int(info.get("CgroupVersion") or 1),
-            architecture=convert.architecture(str(info.get("Architecture", ""))),
-        )
+        return await self._node.status()
 
-    async def _gateway(self) -> str:
-        """Return the address of the machine in the pods' network: the default bridge's gateway."""
-        try:
-            network = await self.bridge.read(lambda client: client.inspect_network("bridge"))
-        except NotFoundError:
-            return ""
-        return convert.gateway(network)
+    async def network_files(self, network: NamespaceMode) -> NetworkFiles:
+        """Return what stands in /etc of a sandbox with the node's network (NODE), or with one of its own (POD)."""
+        return await self._node.network_files(network)
 
     async def run_pod_sandbox(self, config: PodSandboxConfig) -> SandboxID:
         """Create and start a sandbox and return its id; one of the same name and attempt that runs is adopted."""

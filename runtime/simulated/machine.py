@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
+from runtime.api import NamespaceMode, NetworkFiles
 from runtime.simulated.network import Network
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from runtime.simulated.turns import Turn
 
 DEFAULT_MEMORY_BYTES = 8 << 30
+RESOLV_CONF = "nameserver 192.0.2.53\n"
+_HOSTS = "127.0.0.1\tlocalhost\n"
+_NODE_HOSTS = _HOSTS + "::1\tlocalhost ip6-localhost ip6-loopback\n"
 
 
 @define(eq=False)
@@ -35,3 +39,8 @@ class Machine:
     memory_bytes: int = DEFAULT_MEMORY_BYTES
     cpus: int = 8
     network: Network = field(factory=Network, init=False)
+
+    def files(self, network: NamespaceMode) -> NetworkFiles:
+        """Return what stands in /etc of a sandbox of which nothing else was asked."""
+        hosts = _NODE_HOSTS if network is NamespaceMode.NODE else _HOSTS
+        return NetworkFiles(hosts=hosts, resolv_conf=RESOLV_CONF)

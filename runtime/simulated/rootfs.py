@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runtime.simulated.machine import RESOLV_CONF
 from runtime.simulated.streams import FullFile, LogFile, NullFile, ZeroFile
 from runtime.simulated.tree import Directory, File, MountPoint, Special, Symlink, Tree, bytes_below
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runtime.api import Mount
+    from runtime.api import DNSConfig, Mount
     from runtime.simulated.container import Container
     from runtime.simulated.tree import Entry, Node
     from runtime.simulated.volumes import VolumeStore
@@ -74,22 +75,26 @@ def _etc(container: Container, at: float) -> dict[str, Node]:
     sandbox = container.sandbox
     name = container.hostname
     hosts = f"127.0.0.1\tlocalhost\n{sandbox.address}\t{name}\n"
-    dns = sandbox.config.dns
-    resolv = "".join(f"nameserver {server}\n" for server in dns.servers) if dns is not None else ""
-    if dns is not None and dns.searches:
-        resolv = f"search {' '.join(dns.searches)}\n{resolv}"
-    if dns is not None and dns.options:
-        resolv += f"options {' '.join(dns.options)}\n"
     texts = {
         "hostname": f"{name}\n".encode(),
         "hosts": hosts.encode(),
-        "resolv.conf": resolv.encode(),
+        "resolv.conf": _resolv_conf(sandbox.config.dns).encode(),
         "passwd": _PASSWD,
         "group": _GROUP,
     }
     nodes: dict[str, Node] = {path: File(bytearray(data), mtime=at) for path, data in texts.items()}
     nodes["mtab"] = Symlink("/proc/mounts")
     return nodes
+
+
+def _resolv_conf(dns: DNSConfig | None) -> str:
+    """Return the text of a resolv.conf, the machine's own where nothing was asked (containerd's order of lines)."""
+    if dns is None:
+        return RESOLV_CONF
+    lines = [f"search {' '.join(dns.searches)}\n"] if dns.searches else []
+    lines += [f"nameserver {server}\n" for server in dns.servers]
+    lines += [f"options {' '.join(dns.options)}\n"] if dns.options else []
+    return "".join(lines)
 
 
 def _mount(tree: Tree, container: Container, volumes: VolumeStore, mount: Mount) -> None:

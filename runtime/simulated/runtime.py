@@ -48,6 +48,8 @@ if TYPE_CHECKING:
         ImageID,
         LinuxContainerResources,
         LogLine,
+        NamespaceMode,
+        NetworkFiles,
         PodSandboxConfig,
         PodSandboxStatus,
         PullProgress,
@@ -176,6 +178,11 @@ class SimulatedRuntime:
         return RuntimeStatus(
             ready=True, network_ready=True, cpus=machine.cpus, memory_bytes=machine.memory_bytes, host_ip=HOST_ADDRESS
         )
+
+    async def network_files(self, network: NamespaceMode) -> NetworkFiles:
+        """Return what stands in /etc of a sandbox with the node's network, or with one of its own."""
+        await self._enter()
+        return self.machine.files(network)
 
     # -- sandboxes
 

@@ -519,3 +519,52 @@ def test_the_helpers_image_is_the_same_each_time_and_small(architecture: str) ->
 
 def test_there_is_no_helper_for_other_machines() -> None:
     assert not helper.supports("riscv64")
+
+
+_ENDPOINT = "driver failed programming external connectivity on endpoint k8s_POD_p_d_u_0 (0a1b): "
+PORTS = [
+    (
+        "another program",
+        "Error starting userland proxy: listen tcp4 127.0.0.1:8080: bind: address already in use",
+        "host port 127.0.0.1:8080 can't be opened: another program of the engine's machine has it",
+    ),
+    (
+        "another container",
+        "Bind for 0.0.0.0:53 failed: port is already allocated",
+        "host port 0.0.0.0:53 can't be opened: another container of this engine has it",
+    ),
+    (
+        "in the words of later engines",
+        "failed to bind host port for 127.0.0.1:8080:172.17.0.2:80/tcp: address already in use",
+        "host port 127.0.0.1:8080 can't be opened: another program of the engine's machine has it",
+    ),
+    (
+        "IPv6",
+        "Error starting userland proxy: listen tcp6 [::1]:8080: bind: address already in use",
+        "host port [::1]:8080 can't be opened: another program of the engine's machine has it",
+    ),
+    (
+        "an address of another machine",
+        "Error starting userland proxy: listen udp4 10.9.9.9:53: bind: cannot assign requested address",
+        "host port 10.9.9.9:53 can't be opened: the engine's machine has no such address",
+    ),
+    (
+        "a low port of a rootless engine",
+        (
+            "Error starting userland proxy: error while calling PortManager.AddPort(): cannot expose privileged port 80: "
+            "listen tcp4 127.0.0.1:80: bind: permission denied"
+        ),
+        "host port 127.0.0.1:80 can't be opened: the engine may not open it",
+    ),
+    (
+        "a protocol that the kernel has not",
+        "Error starting userland proxy: protocol not supported",
+        "a host port can't be opened: the engine's machine doesn't know the protocol",
+    ),
+    ("words that nobody knows", "no more chains", "a host port can't be opened: no more chains"),
+]
+
+
+@pytest.mark.parametrize(("why", "text", "expected"), PORTS, ids=[row[0] for row in PORTS])
+def test_a_host_port_that_is_not_free_is_told_by_its_place(why: str, text: str, expected: str) -> None:
+    assert str(errors.of_answer(500, _ENDPOINT + text)) == expected

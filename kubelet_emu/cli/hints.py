@@ -24,6 +24,7 @@ _IMAGE_FIXES = {
 _PULL_FIX = "--pull missing takes what the engine has, --registry-mirror HOST=HOST2 pulls from elsewhere"
 _LOGIN_FIX = "docker login to the registry, or name a pull secret and run its Secret together with the manifest"
 _OBJECT_FIX = "run it together with the manifest that has the ConfigMap or Secret, or set optional: true"
+_PORT_FIX = "stop what has the port, or name another hostPort"
 _SELECTOR_FIX = "--node-label KEY=VALUE gives the node a label"
 
 
@@ -45,6 +46,8 @@ def hints_of(pod: PodFacts, messages: Mapping[tuple[str, str], str], *, is_of_jo
         return
     if text := _no_volumes(pod, messages):
         yield Hint(f"{uid}/volumes", f"{name} waits for its volumes{text}")
+    if text := _no_sandbox(pod, messages):
+        yield Hint(f"{uid}/sandbox", f"{name} has no sandbox: {text}")
     for container in pod.containers.values():
         for kind, text in (*_waiting(container), *_crashing(container, messages), *_starting(container, messages)):
             yield Hint(f"{uid}/{kind}/{container.name}", f"{name}/{container.name} {text}")
@@ -65,6 +68,13 @@ def _no_volumes(pod: PodFacts, messages: Mapping[tuple[str, str], str]) -> str:
     if not message or any(container.runs for container in pod.containers.values()):
         return ""
     return _object_fix(message)
+
+
+def _no_sandbox(pod: PodFacts, messages: Mapping[tuple[str, str], str]) -> str:
+    message = messages.get((reasons.FAILED_CREATE_POD_SANDBOX, ""), "")
+    if not message or any(container.runs for container in pod.containers.values()):
+        return ""
+    return f"{_PORT_FIX}; {_told(message)}" if "host port " in message else message
 
 
 def _object_fix(message: str) -> str:

@@ -14,6 +14,15 @@ from runtime.api import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_NO_PORT = re.compile(r"driver failed programming external connectivity on endpoint .*?: (?P<why>.*)", re.DOTALL)
+_PLACE = re.compile(r"(\[[0-9a-f:.]+\]|\d+(?:\.\d+){3}):\d+")
+_PORT_REASONS = {
+    "already allocated": "another container of this engine has it",
+    "address already in use": "another program of the engine's machine has it",
+    "cannot assign requested address": "the engine's machine has no such address",
+    "permission denied": "the engine may not open it",
+    "protocol not supported": "the engine's machine doesn't know the protocol",
+}
 _HOLDER = re.compile(r'name "?/?(?P<name>[^" ]+)"? is already in use by container "?(?P<id>[0-9a-f]{64})')
 
 
@@ -40,7 +49,18 @@ def of_answer(status: int, text: str) -> CRIError:
         return NotRunningError(text)
     if "is not running" in text and status in {409, 500}:
         return NotRunningError(text)
+    if match := _NO_PORT.search(text):
+        return CRIError(port_failure(match["why"]))
     return CRIError(text or f"the engine answered with status {status}")
+
+
+def port_failure(why: str) -> str:
+    """Return why a host port could not be opened, in words that name the port; unknown words stay as they are."""
+    reason = next((ours for theirs, ours in _PORT_REASONS.items() if theirs in why), "")
+    if not reason:
+        return f"a host port can't be opened: {why}"
+    place = _PLACE.search(why)
+    return f"host port {place[0]} can't be opened: {reason}" if place else f"a host port can't be opened: {reason}"
 
 
 def start_failure(text: str) -> str:

@@ -551,7 +551,7 @@ PORTS = [
     (
         "a low port of a rootless engine",
         (
-            "Error starting userland proxy: error while calling PortManager.AddPort(): cannot expose privileged port 80: "
+            "Error starting userland proxy: error while calling PortManager.AddPort(): can't expose port 80: "
             "listen tcp4 127.0.0.1:80: bind: permission denied"
         ),
         "host port 127.0.0.1:80 can't be opened: the engine may not open it",

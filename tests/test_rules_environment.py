@@ -24,12 +24,10 @@ from kubelet_emu.rules.env_file import EnvFileError, read_key
 from kubelet_emu.rules.environment import (
     ContainerEnvironmentError,
     EnvironmentSources,
-    ServiceFacts,
-    ServicePort,
     VolumeFiles,
     make_environment,
-    service_variables,
 )
+from kubelet_emu.rules.service_links import ServiceFacts, ServicePort, service_variables
 
 POD = Pod(
     metadata=ObjectMeta(

@@ -6,7 +6,7 @@ mounted volumes and the kubelet's own files. Source: kubelet v1.36 GenerateRunCo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from attrs import define, evolve
 
@@ -25,6 +25,7 @@ from kubelet_emu.rules.environment import (
 from kubelet_emu.rules.hosts import needs_hosts_file
 from kubelet_emu.rules.observed import StartFailure
 from kubelet_emu.rules.resources import container_resources
+from kubelet_emu.rules.service_links import linked_services
 from kubelet_emu.rules.service_names import uses_cluster_names
 from kubelet_emu.rules.termination_message import log_tail, termination_message, wants_log
 from kubelet_emu.volumes.mounted import MountConfigError, make_mounts
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kubelet_emu.api.v1 import AnyContainer, Pod
+    from kubelet_emu.api.v1_services import Service
     from kubelet_emu.apiserver.store import APIServer
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.images.outcome import ImageOutcome
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.node import Node
     from kubelet_emu.kubelet.node_files import NodeFiles
     from kubelet_emu.kubelet.recorder import Recorder
+    from kubelet_emu.rules.service_links import ServiceFacts
     from kubelet_emu.volumes.kubelet_files import KubeletFiles
     from kubelet_emu.volumes.manager import VolumeManager
     from runtime.api import (
@@ -162,8 +165,15 @@ class NodeConfigMaker:
                 host_ips=self.node.host_ips,
             ),
             allocatable=self.node.allocatable(),
+            services=self._services(pod),
             volumes=await self._env_files(pod, container),
         )
+
+    def _services(self, pod: Pod) -> tuple[ServiceFacts, ...]:
+        services = cast("tuple[Service, ...]", self.api.list("Service"))
+        if not services:
+            return ()
+        return linked_services(pod, services, self.api.list("Pod"), self.node_files.cluster_domain)
 
     async def _env_files(self, pod: Pod, container: AnyContainer) -> Mapping[str, VolumeFiles]:
         """Read the files that fileKeyRef entries name (KEP-3721)."""

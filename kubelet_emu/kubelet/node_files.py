@@ -44,8 +44,8 @@ class NodeFiles:
     async def dns(self, network: NamespaceMode) -> NodeDNS:
         """Return what a pod's DNS is made from; CRIError.
 
-        The node's part is the resolv.conf that pods of such a network can use: the servers of the node's own may listen
-        at its loopback alone.
+        Differs: the node's part is the resolv.conf that the engine gives to pods of such a network, not a file that the
+        configuration names: the servers of the node's own may listen at its loopback alone.
         """
         return NodeDNS(host=await self._host(network), cluster_dns=self.cluster_dns, cluster_domain=self.cluster_domain)
 

@@ -16,6 +16,7 @@ from kubelet_emu.rules.downward_api import FieldError, RuntimeFacts, field_value
 from kubelet_emu.rules.env_file import EnvFileError, read_key
 from kubelet_emu.rules.expansion import expand
 from kubelet_emu.rules.resources import named_resource_field_value, resource_field_value
+from kubelet_emu.rules.service_links import service_variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,24 +24,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.quantity import Quantity
     from kubelet_emu.api.v1 import AnyContainer, ConfigMap, Pod, Secret
     from kubelet_emu.api.v1_environment import EnvFromSource, EnvVarSource, FileKeySelector, ResourceFieldSelector
-
-
-@frozen(kw_only=True)
-class ServicePort:
-    """A port of a service; `name` is empty where it has none."""
-
-    port: int
-    name: str = ""
-    protocol: str = "TCP"
-
-
-@frozen(kw_only=True)
-class ServiceFacts:
-    """A service with a cluster IP, as far as containers are told of it."""
-
-    name: str
-    cluster_ip: str
-    ports: tuple[ServicePort, ...]
+    from kubelet_emu.rules.service_links import ServiceFacts
 
 
 @frozen(kw_only=True)
@@ -87,44 +71,6 @@ def make_environment(pod: Pod, container: AnyContainer, sources: EnvironmentSour
             if value is not None:
                 result[entry.name] = value
     return {**services, **result}
-
-
-def service_variables(services: tuple[ServiceFacts, ...]) -> dict[str, str]:
-    """Return the variables of services with a cluster IP (kubelet v1.36 envvars FromServices)."""
-    result: dict[str, str] = {}
-    for service in services:
-        if service.ports and service.cluster_ip not in {"", "None"}:
-            result.update(_of_service(service))
-    return result
-
-
-def _of_service(service: ServiceFacts) -> dict[str, str]:
-    prefix = _variable_name(service.name)
-    host = f"[{service.cluster_ip}]" if ":" in service.cluster_ip else service.cluster_ip
-    result = {
-        f"{prefix}_SERVICE_HOST": service.cluster_ip,
-        f"{prefix}_SERVICE_PORT": str(service.ports[0].port),
-    }
-    for port in service.ports:
-        if port.name:
-            result[f"{prefix}_SERVICE_PORT_{_variable_name(port.name)}"] = str(port.port)
-    for n, port in enumerate(service.ports):
-        protocol = port.protocol or "TCP"
-        url = f"{protocol.lower()}://{host}:{port.port}"
-        if n == 0:
-            result[f"{prefix}_PORT"] = url
-        of_port = f"{prefix}_PORT_{port.port}_{protocol.upper()}"
-        result |= {
-            of_port: url,
-            f"{of_port}_PROTO": protocol.lower(),
-            f"{of_port}_PORT": str(port.port),
-            f"{of_port}_ADDR": service.cluster_ip,
-        }
-    return result
-
-
-def _variable_name(name: str) -> str:
-    return name.replace("-", "_").upper()
 
 
 def _env_from(source: EnvFromSource, sources: EnvironmentSources) -> dict[str, str]:

@@ -45,13 +45,23 @@ def uses_cluster_names(pod: Pod) -> bool:
 
 def is_endpoint(pod: Pod, service: Service) -> bool:
     """Tell whether a Service's name leads to a pod: selected, with an address, alive, and ready where that counts."""
-    labels, selector = pod.metadata.labels, service.spec.selector
-    is_selected = bool(selector) and all(labels.get(key) == value for key, value in selector.items())
-    is_near = pod.metadata.namespace == service.metadata.namespace and service.spec.type != "ExternalName"
+    is_wanted = is_selected(pod, service) and service.spec.type != "ExternalName"
     is_alive = pod.metadata.deletion_timestamp is None and pod.status.phase not in ("Succeeded", "Failed")
     is_ready = any(condition.type == "Ready" and condition.status == "True" for condition in pod.status.conditions)
     is_published = is_ready or bool(service.spec.publish_not_ready_addresses)
-    return is_selected and is_near and is_alive and is_published and bool(pod.status.pod_ip)
+    return is_wanted and is_alive and is_published and bool(pod.status.pod_ip)
+
+
+def is_selected(pod: Pod, service: Service) -> bool:
+    """Tell whether a Service selects a pod; one without a selector selects none."""
+    labels, selector = pod.metadata.labels, service.spec.selector
+    has_labels = bool(selector) and all(labels.get(key) == value for key, value in selector.items())
+    return has_labels and pod.metadata.namespace == service.metadata.namespace
+
+
+def full_name(service: Service, cluster_domain: str) -> str:
+    """Return a Service's name with its namespace and the cluster's domain."""
+    return f"{service.metadata.name}.{service.metadata.namespace}.svc.{cluster_domain}"
 
 
 def _names(pod: Pod, service: Service) -> Iterator[str]:

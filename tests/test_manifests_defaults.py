@@ -8,8 +8,10 @@ import pytest
 
 from kubelet_emu import manifests
 from kubelet_emu.api.codec import encode
+from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.manifests.aggregates import aggregate_requests, qos_class
 from kubelet_emu.manifests.defaults import set_defaults
+from kubelet_emu.manifests.validation import validate
 
 if TYPE_CHECKING:
     from kubelet_emu.api.v1 import Pod
@@ -63,6 +65,7 @@ def test_a_template_lacks_what_only_pods_get() -> None:
         "backoffLimit": 6,
         "completionMode": "NonIndexed",
         "completions": 1,
+        "manualSelector": False,
         "parallelism": 1,
         "podReplacementPolicy": "TerminatingOrFailed",
         "suspend": False,
@@ -101,21 +104,129 @@ def test_a_job_without_labels_gets_its_templates() -> None:
     assert defaulted(text)["metadata"]["labels"] == {"a": "b"}
 
 
-def test_other_kinds() -> None:
-    cron = defaulted("{apiVersion: batch/v1, kind: CronJob, spec: {schedule: '* * * * *', jobTemplate: {}}}")["spec"]
-    deployment = defaulted("{apiVersion: apps/v1, kind: Deployment, spec: {template: {}}}")["spec"]
-    daemon_set = defaulted("{apiVersion: apps/v1, kind: DaemonSet, spec: {template: {}}}")["spec"]
-    config_map = defaulted("{apiVersion: v1, kind: ConfigMap}")
+UPDATE = {"maxSurge": "25%", "maxUnavailable": "25%"}
+RETAIN = {"whenDeleted": "Retain", "whenScaled": "Retain"}
+STATEFUL_SET = {
+    "podManagementPolicy": "OrderedReady",
+    "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0, "maxUnavailable": 1}},
+    "persistentVolumeClaimRetentionPolicy": RETAIN,
+    "revisionHistoryLimit": 10,
+    "replicas": 1,
+}
+WORKLOADS = [
+    ("Deployment", "", {
+        "replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600,
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": UPDATE}}),
+    ("Deployment", "replicas: 0, revisionHistoryLimit: 0, progressDeadlineSeconds: 5, strategy: {type: Recreate}", {
+        "replicas": 0, "revisionHistoryLimit": 0, "progressDeadlineSeconds": 5, "strategy": {"type": "Recreate"}}),
+    ("Deployment", "strategy: {rollingUpdate: {maxSurge: 0}}", {
+        "replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600,
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "25%"}}}),
+    ("ReplicaSet", "", {"replicas": 1}),
+    ("ReplicaSet", "replicas: 3", {"replicas": 3}),
+    ("StatefulSet", "", STATEFUL_SET),
+    ("StatefulSet", "updateStrategy: {type: RollingUpdate}", {
+        **STATEFUL_SET, "updateStrategy": {"type": "RollingUpdate"}}),
+    ("StatefulSet", "updateStrategy: {type: OnDelete}", {**STATEFUL_SET, "updateStrategy": {"type": "OnDelete"}}),
+    ("StatefulSet", "updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2}}", {
+        **STATEFUL_SET,
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2, "maxUnavailable": 1}}}),
+    ("StatefulSet", "persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}, podManagementPolicy: Parallel", {
+        **STATEFUL_SET, "podManagementPolicy": "Parallel",
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Delete"}}),
+    ("StatefulSet", "volumeClaimTemplates: [{spec: {resources: {requests: {storage: 0.0001}}}}, {}]", {
+        **STATEFUL_SET, "volumeClaimTemplates": [
+            {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": "Pending"},
+             "spec": {"volumeMode": "Filesystem", "resources": {"requests": {"storage": "1m"}}}},
+            {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": "Pending"}}]}),
+    ("DaemonSet", "", {
+        "revisionHistoryLimit": 10,
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}),
+    ("DaemonSet", "updateStrategy: {type: OnDelete}, revisionHistoryLimit: 2", {
+        "revisionHistoryLimit": 2, "updateStrategy": {"type": "OnDelete"}}),
+    ("DaemonSet", "updateStrategy: {rollingUpdate: {maxUnavailable: 10%}}", {
+        "revisionHistoryLimit": 10,
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "10%"}}}),
+]  # fmt: skip
 
-    assert (cron["concurrencyPolicy"], cron["successfulJobsHistoryLimit"], cron["failedJobsHistoryLimit"]) == (
-        "Allow",
-        3,
-        1,
+
+@pytest.mark.parametrize(("kind", "text", "expected"), WORKLOADS, ids=[f"{row[0]} {row[1]}" for row in WORKLOADS])
+def test_workloads(kind: str, text: str, expected: dict[str, object]) -> None:
+    spec = defaulted(f"apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: w}}\nspec: {{{text}}}")["spec"]
+
+    assert spec == {**expected, "selector": {}, "template": {"metadata": {}, "spec": SHARED}}
+
+
+CRON_JOBS = [
+    ("", {
+        "concurrencyPolicy": "Allow", "suspend": False, "successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1}),
+    ("concurrencyPolicy: Forbid, suspend: true, successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0", {
+        "concurrencyPolicy": "Forbid", "suspend": True, "successfulJobsHistoryLimit": 0, "failedJobsHistoryLimit": 0}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), CRON_JOBS, ids=["none", "all"])
+def test_a_cron_job_leaves_the_defaults_of_its_jobs_to_them(text: str, expected: dict[str, object]) -> None:
+    policy = "podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: X}]}]}"
+    spec = defaulted(f"apiVersion: batch/v1\nkind: CronJob\nspec: {{jobTemplate: {{spec: {{{policy}}}}}, {text}}}")[
+        "spec"
+    ]
+
+    job = spec.pop("jobTemplate")["spec"]
+    assert {key: value for key, value in spec.items() if key != "schedule"} == expected
+    assert job == {
+        "template": {"metadata": {}, "spec": SHARED},
+        "podFailurePolicy": {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "X", "status": "True"}]}]},
+    }
+
+
+PORT = {"port": 80, "protocol": "TCP", "targetPort": 80}
+BASIC = {"type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster", "ports": [PORT]}
+BALANCED = {**BASIC, "type": "LoadBalancer", "externalTrafficPolicy": "Cluster", "allocateLoadBalancerNodePorts": True}
+BY_ADDRESS = {**BASIC, "sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}}}
+SERVICES = [
+    ("", BASIC),
+    ("sessionAffinityConfig: {clientIP: {timeoutSeconds: 5}}", BASIC),
+    ("sessionAffinity: ClientIP", BY_ADDRESS),
+    ("sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 5}}", {
+        **BY_ADDRESS, "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 5}}}),
+    ("type: NodePort", {**BASIC, "type": "NodePort", "externalTrafficPolicy": "Cluster"}),
+    ("type: LoadBalancer", BALANCED),
+    ("type: LoadBalancer, externalTrafficPolicy: Local, allocateLoadBalancerNodePorts: false", {
+        **BALANCED, "externalTrafficPolicy": "Local", "allocateLoadBalancerNodePorts": False}),
+    ("externalIPs: [192.0.2.1]", {
+        **BASIC, "externalIPs": ["192.0.2.1"], "externalTrafficPolicy": "Cluster"}),
+    ("type: ExternalName, externalName: a.example", {
+        "type": "ExternalName", "externalName": "a.example", "sessionAffinity": "None", "ports": [PORT]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), SERVICES, ids=[row[0] for row in SERVICES])
+def test_services(text: str, expected: dict[str, object]) -> None:
+    (loaded,) = manifests.load_text(
+        f"apiVersion: v1\nkind: Service\nmetadata: {{name: s}}\nspec: {{ports: [{{port: 80}}], {text}}}"
+    ).objects
+
+    assert encode(set_defaults(loaded.object))["spec"] == expected
+
+
+def test_a_cron_job_whose_jobs_are_refused_is_warned_of() -> None:
+    template = f"{{spec: {{restartPolicy: Never, containers: [{C}]}}}}"
+    job = f"{{backoffLimitPerIndex: 1, template: {template}}}"
+    spec = f"{{schedule: '@daily', jobTemplate: {{spec: {job}}}}}"
+    text = f"apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: c}}\nspec: {spec}"
+    loaded = manifests.load_text(text).objects
+
+    (problem,) = validate(loaded, FeatureGates())
+
+    assert (problem.severity, problem.path) == ("warning", "spec.jobTemplate.spec.backoffLimitPerIndex")
+    assert problem.text == (
+        "the CronJob is taken, but each Job of it is refused: Invalid value: 1: requires indexed completion mode"
     )
-    assert cron["jobTemplate"]["spec"]["backoffLimit"] == 6
-    assert deployment["replicas"] == 1
-    assert daemon_set["template"]["spec"] == SHARED
-    assert config_map == {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}
+
+
+def test_a_config_map_has_no_defaults() -> None:
+    assert defaulted("{apiVersion: v1, kind: ConfigMap}") == {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}
 
 
 def test_a_secrets_string_data_becomes_its_data_and_wins() -> None:
@@ -173,6 +284,15 @@ VOLUMES = [
         "defaultMode": 420, "sources": [{"serviceAccountToken": {"path": "t", "expirationSeconds": 3600}}]}}),
     ("a claim", "ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce]}}}", {"ephemeral": {
         "volumeClaimTemplate": {"spec": {"accessModes": ["ReadWriteOnce"], "volumeMode": "Filesystem"}}}}),
+    ("a claim's quantities", "ephemeral: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 0.0001}}}}}", {
+        "ephemeral": {"volumeClaimTemplate": {
+            "spec": {"resources": {"requests": {"storage": "1m"}}, "volumeMode": "Filesystem"}}}}),
+    ("azureDisk", "azureDisk: {diskName: a, diskURI: b}", {"azureDisk": {
+        "cachingMode": "ReadWrite", "diskName": "a", "diskURI": "b", "fsType": "ext4", "kind": "Shared",
+        "readOnly": False}}),
+    ("scaleIO", "scaleIO: {gateway: a, system: b, secretRef: {name: s}}", {"scaleIO": {
+        "fsType": "xfs", "gateway": "a", "secretRef": {"name": "s"}, "storageMode": "ThinProvisioned",
+        "system": "b"}}),
     ("a claim without a template", "ephemeral: {}", {"ephemeral": {}}),
     ("iscsi", "iscsi: {iqn: a}", {"iscsi": {"iqn": "a", "iscsiInterface": "default", "lun": 0, "targetPortal": ""}}),
     ("rbd", "rbd: {image: a, monitors: [m]}", {"rbd": {
@@ -243,6 +363,12 @@ POD_LEVEL = [
         "limits: {memory: 1Gi}",
         container("c", "", "hugepages-2Mi: 4Mi, memory: 1Gi"),
         {"hugepages-2Mi": "4Mi", "memory": "1Gi"},
+    ),
+    (
+        "what only containers ask for",
+        "limits: {cpu: 1}",
+        container("c", "memory: 64Mi, ephemeral-storage: 1Gi"),
+        {"memory": "64Mi", "cpu": "1"},
     ),
     ("requests alone get nothing", "requests: {cpu: 2}", container("c"), {"cpu": "2"}),
 ]

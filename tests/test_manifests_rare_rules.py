@@ -31,7 +31,14 @@ VOLUMES: list[tuple[str, list[str]]] = [
             "persistentDisk.partition: Invalid value: -1: must be between 1 and 255, inclusive",
         ],
     ),
-    ("azureDisk: {}", ["azureDisk.diskName: Required value", "azureDisk.diskURI: Required value"]),
+    (
+        "azureDisk: {}",
+        [
+            "azureDisk.diskName: Required value",
+            "azureDisk.diskURI: Required value",
+            'azureDisk.diskURI: Unsupported value: "": supported values: "https://{account-name}.blob.core.windows.net/{con',
+        ],
+    ),
     (
         "azureDisk: {diskName: a, diskURI: b, cachingMode: X, kind: Z}",
         [

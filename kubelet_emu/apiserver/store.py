@@ -26,6 +26,7 @@ from kubelet_emu.apiserver.objects import (
 )
 from kubelet_emu.apiserver.subresources import with_binding, with_disruption_target, with_ephemeral_container
 from kubelet_emu.apiserver.watches import Broadcaster, WatchEvent, WatchEventType
+from kubelet_emu.manifests.aggregates import qos_class
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -72,8 +73,8 @@ class APIServer:
     def create(self, obj: T) -> T:
         """Store a new object and return it as stored; AlreadyExistsError.
 
-        Sets uid (unless it has one), creationTimestamp, generation, resourceVersion, and phase Pending of a pod
-        without a phase; makes the name from generateName.
+        Sets uid (unless it has one), creationTimestamp, generation, resourceVersion, and what
+        admission gives a pod; makes the name from generateName.
         """
         obj = self._named(obj)
         key = key_of(obj)
@@ -357,15 +358,21 @@ class APIServer:
 
 
 def _admitted(pod: T) -> T:
-    """Give a new pod its phase, the namespace's service account and the priority of its class.
+    """Give a new pod its phase and QoS class, the namespace's service account and the priority of its class.
 
-    A mirror pod has no service account. Differs: there are no service accounts whose pull secrets it could get.
-    Source: podStrategy.PrepareForCreate, ServiceAccount and Priority admission.
+    A mirror pod has no service account. Differs: there are no service accounts whose pull secrets it could get, and
+    no tolerations are added for a node that isn't ready, which nothing evicts from here.
+    Source: podStrategy.PrepareForCreate; ServiceAccount, Priority and DefaultTolerationSeconds admission.
     """
     status, spec = pod.status, pod.spec  # type: ignore[attr-defined]
     if CONFIG_MIRROR_ANNOTATION not in pod.metadata.annotations and not spec.service_account_name:
         name = spec.service_account or DEFAULT_SERVICE_ACCOUNT
         spec = evolve(spec, service_account_name=name, service_account=name)
-    if spec.priority is None and spec.priority_class_name in BUILT_IN_PRIORITIES:
-        spec = evolve(spec, priority=BUILT_IN_PRIORITIES[spec.priority_class_name])
-    return evolved(pod, spec=spec, status=evolve(status, phase=status.phase or "Pending"))
+    priority = BUILT_IN_PRIORITIES.get(spec.priority_class_name, 0) if spec.priority is None else spec.priority
+    spec = evolve(
+        spec,
+        priority=priority,
+        preemption_policy=spec.preemption_policy or "PreemptLowerPriority",
+    )
+    phase, quality = status.phase or "Pending", status.qos_class or qos_class(spec)
+    return evolved(pod, spec=spec, status=evolve(status, phase=phase, qos_class=quality))

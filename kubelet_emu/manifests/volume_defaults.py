@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, TypeVar
 
 from attrs import evolve, fields
 
 from kubelet_emu.api.image_names import default_pull_policy
 from kubelet_emu.api.kinds import api_type
+from kubelet_emu.api.quantity import Quantity, format_quantity, parse_quantity, quantity_format
 from kubelet_emu.manifests.changing import changed
 
 if TYPE_CHECKING:
-    from kubelet_emu.api.v1_volume_plugins import RBDVolumeSource
+    from collections.abc import Mapping
+
+    from kubelet_emu.api.v1_claims import PersistentVolumeClaimSpec
+    from kubelet_emu.api.v1_volume_plugins import AzureDiskVolumeSource, RBDVolumeSource, ScaleIOVolumeSource
     from kubelet_emu.api.v1_volumes import (
         DownwardAPIProjection,
         DownwardAPIVolumeFile,
@@ -28,6 +33,7 @@ Files = TypeVar("Files", "DownwardAPIVolumeSource | None", "DownwardAPIProjectio
 
 _MODE = 0o644
 _TOKEN_SECONDS = 3600
+_MILLI = Decimal("0.001")
 
 
 def default_volume(volume: Volume) -> Volume:
@@ -47,6 +53,8 @@ def default_volume(volume: Volume) -> Volume:
         if volume.iscsi is None
         else evolve(volume.iscsi, iscsi_interface=volume.iscsi.iscsi_interface or "default"),
         rbd=_default_rbd(volume.rbd),
+        azure_disk=_default_azure_disk(volume.azure_disk),
+        scale_io=_default_scale_io(volume.scale_io),
     )
 
 
@@ -88,10 +96,17 @@ def _default_image(source: ImageVolumeSource | None) -> ImageVolumeSource | None
 
 def _default_ephemeral(source: EphemeralVolumeSource | None) -> EphemeralVolumeSource | None:
     template = None if source is None else source.volume_claim_template
-    if source is None or template is None or template.spec is None or template.spec.volume_mode is not None:
+    if source is None or template is None or template.spec is None:
         return source
-    spec = evolve(template.spec, volume_mode="Filesystem")
-    return evolve(source, volume_claim_template=evolve(template, spec=spec))
+    return evolve(source, volume_claim_template=evolve(template, spec=default_claim_spec(template.spec)))
+
+
+def default_claim_spec(spec: PersistentVolumeClaimSpec) -> PersistentVolumeClaimSpec:
+    """Return the spec of a claim with defaults (SetDefaults_PersistentVolumeClaimSpec, SetDefaults_ResourceList)."""
+    resources = spec.resources
+    if resources is not None:
+        resources = evolve(resources, limits=round_up(resources.limits), requests=round_up(resources.requests))
+    return evolve(spec, volume_mode=spec.volume_mode or "Filesystem", resources=resources)
 
 
 def _default_rbd(source: RBDVolumeSource | None) -> RBDVolumeSource | None:
@@ -103,3 +118,33 @@ def _default_rbd(source: RBDVolumeSource | None) -> RBDVolumeSource | None:
         user=source.user or "admin",
         keyring=source.keyring or "/etc/ceph/keyring",
     )
+
+
+def _default_azure_disk(source: AzureDiskVolumeSource | None) -> AzureDiskVolumeSource | None:
+    if source is None:
+        return source
+    return evolve(
+        source,
+        caching_mode=source.caching_mode or "ReadWrite",
+        fs_type=source.fs_type or "ext4",
+        read_only=bool(source.read_only),
+        kind=source.kind or "Shared",
+    )
+
+
+def _default_scale_io(source: ScaleIOVolumeSource | None) -> ScaleIOVolumeSource | None:
+    if source is None:
+        return source
+    storage_mode, fs_type = source.storage_mode or "ThinProvisioned", source.fs_type or "xfs"
+    return evolve(source, storage_mode=storage_mode, fs_type=fs_type)
+
+
+def round_up(amounts: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
+    """Round each quantity up to a thousandth (SetDefaults_ResourceList); one that isn't finer stays as written."""
+    return {name: _round_quantity(text) for name, text in amounts.items()}
+
+
+def _round_quantity(text: Quantity) -> Quantity:
+    value = parse_quantity(text)
+    rounded = value.quantize(_MILLI, ROUND_CEILING)
+    return text if rounded == value else format_quantity(rounded, quantity_format(text))

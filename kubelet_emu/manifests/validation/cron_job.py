@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from kubelet_emu.api.codec import encode
+from kubelet_emu.api.kinds import api_type
+from kubelet_emu.manifests.defaults import set_defaults
 from kubelet_emu.manifests.validation.cron_schedule import schedule_error
 from kubelet_emu.manifests.validation.faults import (
     Fault,
@@ -50,6 +52,17 @@ def validate_cron_job(cron_job: CronJob, gates: Gates) -> Iterator[Fault]:
     name = cron_job.metadata.name or ""
     if len(name.encode()) > _LONGEST_NAME:
         yield invalid("metadata.name", name, f"must be no more than {_LONGEST_NAME} characters")
+
+
+def refused_jobs(cron_job: CronJob, gates: Gates) -> Iterator[Fault]:
+    """Warn of what a server takes in a CronJob and then refuses in each Job of it, where defaults are set."""
+    spec, at = cron_job.spec.job_template.spec, "spec.jobTemplate.spec"
+    told = {fault.path for fault in validate_job_spec(spec, at, gates)}
+    job = set_defaults(api_type("Job")(spec=spec))
+    for fault in validate_job_spec(job.spec, at, gates):
+        if fault.path not in told:
+            text = f"the CronJob is taken, but each Job of it is refused: {fault.text}"
+            yield Fault(fault.path, "Warning", text, fault.at, fault.hint)
 
 
 def _validate_schedule(spec: CronJobSpec, path: str) -> Iterator[Fault]:

@@ -120,8 +120,8 @@ def _validate_managed_by(spec: JobSpec, path: str) -> Iterator[Fault]:
 
 
 def _validate_mode(spec: JobSpec, path: str) -> Iterator[Fault]:
-    if spec.completion_mode not in _MODES:
-        yield unsupported(f"{path}.completionMode", spec.completion_mode or "", _MODES)
+    if spec.completion_mode not in (None, *_MODES):  # a CronJob's template has no defaults of its own
+        yield unsupported(f"{path}.completionMode", spec.completion_mode, _MODES)
     if spec.completion_mode != "Indexed":
         return
     if spec.completions is None:

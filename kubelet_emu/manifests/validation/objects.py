@@ -108,9 +108,13 @@ def object_warnings(obj: APIObject, gates: Gates) -> tuple[Fault, ...]:
         template = cast("Job", prepared).spec.template
         return tuple(pod_warnings(template.spec, template.metadata, "spec.template.spec", is_template=True))
     if prepared.kind == "CronJob":
-        template = cast("CronJob", prepared).spec.job_template.spec.template
+        from kubelet_emu.manifests.validation.cron_job import refused_jobs  # noqa: PLC0415
+
+        cron_job = cast("CronJob", prepared)
+        template = cron_job.spec.job_template.spec.template
         at = "spec.jobTemplate.spec.template.spec"
-        return tuple(pod_warnings(template.spec, template.metadata, at, is_template=True))
+        warnings = pod_warnings(template.spec, template.metadata, at, is_template=True)
+        return (*warnings, *refused_jobs(cron_job, gates))
     return ()
 
 

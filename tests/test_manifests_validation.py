@@ -662,10 +662,10 @@ GATED: list[tuple[str, str, str, list[str]]] = [
     ),
     ("1.33 has no pod-level resources", "1.33", "resources: {limits: {gpu: 1}}, hostnameOverride: A", []),
     (
-        "1.34 has no image volumes",
+        "1.34 drops an image volume",
         "1.34",
         "volumes: [{name: v, image: {reference: a}}]",
-        ["spec.volumes[0]: Required value: must specify a volume type"],
+        [],
     ),
 ]
 

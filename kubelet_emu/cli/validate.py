@@ -10,6 +10,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests import LoadResult, Problem
 
 
@@ -25,7 +26,16 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True, help="Duplicate keys in manifests are errors.")
 @click.option("--ignore", multiple=True, metavar="CODE,...", help="Advice that isn't wanted; repeatable.")
 @click.option("--no-advice", is_flag=True, help="Only what an API server says, what isn't emulated, what isn't run.")
-def command(manifests: tuple[str, ...], output: str, ignore: tuple[str, ...], *, strict: bool, no_advice: bool) -> None:
+@click.option("--kubernetes", default="1.36", show_default=True, metavar="VERSION", help="The API server's version.")
+def command(
+    manifests: tuple[str, ...],
+    output: str,
+    ignore: tuple[str, ...],
+    *,
+    strict: bool,
+    no_advice: bool,
+    kubernetes: str,
+) -> None:
     """Check manifests (files, folders, - for stdin): all errors and warnings at once.
 
     Errors are what an API server refuses. Warnings are what it warns of, what is not emulated, what `run` refuses
@@ -35,8 +45,9 @@ def command(manifests: tuple[str, ...], output: str, ignore: tuple[str, ...], *,
     """
     from kubelet_emu.manifests import format_problem, load
 
+    gates = _gates(kubernetes)
     result = load(manifests, strict=strict)
-    problems = (*_checked(result), *(() if no_advice else _advice(result, ignore)))
+    problems = (*_checked(result, gates), *(() if no_advice else _advice(result, ignore, gates)))
     match output:
         case "json":
             click.echo(as_json(problems))
@@ -51,26 +62,35 @@ def command(manifests: tuple[str, ...], output: str, ignore: tuple[str, ...], *,
     sys.exit(1 if any(problem.severity == "error" for problem in problems) else 0)
 
 
-def _checked(result: LoadResult) -> tuple[Problem, ...]:
+def _gates(kubernetes: str) -> FeatureGates:
+    from kubelet_emu.config.features import gates_for
+
+    try:
+        return gates_for(kubernetes)
+    except ValueError as error:
+        from kubelet_emu.cli.failures import InputError
+
+        raise InputError(f"--kubernetes: {error}") from error
+
+
+def _checked(result: LoadResult, gates: FeatureGates) -> tuple[Problem, ...]:
     """Return what a server says, what isn't emulated, and what `run` refuses."""
     import random
 
     from attrs import evolve
 
-    from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests.admission import admit
     from kubelet_emu.manifests.safety import SafetyPolicy
 
-    read = admit(result, FeatureGates(), random.Random(0), SafetyPolicy())  # noqa: S311 - names, not secrets
+    read = admit(result, gates, random.Random(0), SafetyPolicy())  # noqa: S311 - names, not secrets
     refusals = (evolve(problem, severity="warning", type="Refused by run") for problem in read.refusals)
     return (*read.problems, *refusals)
 
 
-def _advice(result: LoadResult, ignore: Collection[str]) -> tuple[Problem, ...]:
+def _advice(result: LoadResult, ignore: Collection[str], gates: FeatureGates) -> tuple[Problem, ...]:
     """Return advice about what could be read; InputError for a code that is none."""
     from kubelet_emu.advice.catalogue import problems_of, read_codes
     from kubelet_emu.advice.subjects import subjects_of
-    from kubelet_emu.config.features import FeatureGates
 
     try:
         ignored = read_codes(ignore)
@@ -78,7 +98,7 @@ def _advice(result: LoadResult, ignore: Collection[str]) -> tuple[Problem, ...]:
         from kubelet_emu.cli.failures import InputError
 
         raise InputError(f"--ignore: {error}") from error
-    return tuple(problems_of(subjects_of(result.objects, FeatureGates()), ignored))
+    return tuple(problems_of(subjects_of(result.objects, gates), ignored))
 
 
 def as_json(problems: Iterable[Problem]) -> str:

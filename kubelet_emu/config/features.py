@@ -22,6 +22,7 @@ _NEVER = 1000
 
 # The first minor version (1.N) whose default is on.
 _ON_SINCE: dict[str, int] = {
+    "AppArmorFields": 30,
     "ChangeContainerStatusOnKubeletRestart": _NEVER,
     "ClusterTrustBundleProjection": _NEVER,
     "ContainerCheckpoint": 30,
@@ -54,6 +55,8 @@ _ON_SINCE: dict[str, int] = {
     "KubeletEnsureSecretPulledImages": 35,
     "KubeletFineGrainedAuthz": 33,
     "KubeletServiceAccountTokenForCredentialProviders": 34,
+    "MatchLabelKeysInPodAffinity": 31,
+    "MaxUnavailableStatefulSet": 35,
     "MemoryQoS": _NEVER,
     "NodeDeclaredFeatures": 36,
     "NodeSwap": 30,
@@ -75,6 +78,7 @@ _ON_SINCE: dict[str, int] = {
     "RelaxedEnvironmentVariableValidation": 32,
     "ResourceHealthStatus": 36,
     "RestartAllContainersOnContainerExits": 36,
+    "SELinuxChangePolicy": 33,
     "SELinuxMount": _NEVER,
     "SidecarContainers": 29,
     "StrictIPCIDRValidation": 36,
@@ -101,10 +105,17 @@ class FeatureGates:
 
     overrides: Mapping[str, bool] = field(factory=dict)
     defaults: Mapping[str, bool] = field(factory=lambda: DEFAULTS_V1_36)
+    minor: int = NEWEST_MINOR
+    """The version 1.N that these gates are of."""
 
     def enabled(self, name: str) -> bool:
         """Tell whether a gate is on; KeyError for a name the table lacks."""
         return self._gates[name]
+
+    def on_since(self, name: str) -> int | None:
+        """Return the first minor version in which a gate is on by default, None where it isn't yet in any."""
+        since = _ON_SINCE[name]
+        return None if since == _NEVER else since
 
     @cached_property
     def _gates(self) -> Mapping[str, bool]:
@@ -120,4 +131,4 @@ def gates_for(version: str, overrides: Mapping[str, bool] | None = None) -> Feat
     minor = int(found[1]) if found else -1
     if not OLDEST_MINOR <= minor <= NEWEST_MINOR:
         raise ValueError(f"version {version!r} is not one of 1.{OLDEST_MINOR} to 1.{NEWEST_MINOR}")
-    return FeatureGates(overrides=overrides or {}, defaults=_defaults(minor))
+    return FeatureGates(overrides=overrides or {}, defaults=_defaults(minor), minor=minor)

@@ -14,6 +14,7 @@ from kubelet_emu.manifests.safety import SafetyPolicy, check_safety
 from kubelet_emu.manifests.same_names import same_names
 from kubelet_emu.manifests.services import missing_services
 from kubelet_emu.manifests.validation import validate
+from kubelet_emu.manifests.validation.dropping import drop_disabled_fields
 from kubelet_emu.manifests.validation.objects import prepare
 from kubelet_emu.manifests.workloads import expand, random_uid
 
@@ -64,7 +65,8 @@ def admit(
 
 def _problems(result: LoadResult, expansion: Expansion, gates: FeatureGates) -> tuple[Problem, ...]:
     """Return what an API server says, and what is not emulated, each once."""
-    ignored = [problem for loaded in result.objects for problem in not_emulated(loaded)]
+    kept = [evolve(loaded, object=drop_disabled_fields(loaded.object, gates)) for loaded in result.objects]
+    ignored = [problem for loaded in kept for problem in not_emulated(loaded)]
     images = [problem for loaded in result.objects for problem in image_texts(loaded)]
     checked = validate(result.objects, gates)
     problems = (*result.problems, *checked, *images, *expansion.problems, *same_names(expansion), *ignored)

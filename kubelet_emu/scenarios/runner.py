@@ -15,7 +15,7 @@ from attrs import evolve, field, frozen
 from kubelet_emu.apiserver.errors import APIError
 from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.journal.journal import Journal
-from kubelet_emu.manifests.defaults import set_defaults
+from kubelet_emu.manifests.validation.objects import prepare
 from kubelet_emu.scenarios.checks import Verdict, check_all
 from kubelet_emu.scenarios.driver import HOLD_FINALIZER, Driver, Recording
 from kubelet_emu.scenarios.needs import read_needs
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.settings import KubeletSettings
     from kubelet_emu.kubelet.timebase import Timebase
     from kubelet_emu.lifecycle.raw_records import RawRecord
+    from kubelet_emu.manifests.loading import APIObject as Written
     from kubelet_emu.scenarios.scenario_file import Scenario
     from runtime.api import Runtime
 
@@ -152,7 +153,7 @@ async def _drive(scenario: Scenario, cluster: Cluster, recording: Recording) -> 
     """Drive a scenario to its end; APIError when one of its objects can't be created."""
 
     def create(obj: APIObject) -> APIObject:
-        return cluster.api.create(set_defaults(obj))
+        return cluster.api.create(prepare(cast("Written", obj), cluster.settings.features))
 
     steps = Steps(
         cluster=cluster,

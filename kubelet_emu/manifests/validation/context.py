@@ -15,10 +15,19 @@ if TYPE_CHECKING:
 
 
 class Gates(Protocol):
-    """Answers which feature gates are on."""
+    """Answers which feature gates are on, and of which version they are."""
+
+    @property
+    def minor(self) -> int:
+        """The version: the N of Kubernetes 1.N."""
+        ...
 
     def enabled(self, name: str) -> bool:
         """Tell whether a gate is on."""
+        ...
+
+    def on_since(self, name: str) -> int | None:
+        """Return the first minor version in which a gate is on by default, None where it isn't yet in any."""
         ...
 
 

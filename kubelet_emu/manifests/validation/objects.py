@@ -12,7 +12,8 @@ from attrs import evolve
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.manifests.defaults import set_defaults
 from kubelet_emu.manifests.validation.create_warnings import pod_warnings
-from kubelet_emu.manifests.validation.dropping import drop_disabled_fields
+from kubelet_emu.manifests.validation.dropping import drop_disabled_fields, dropped_fields
+from kubelet_emu.manifests.validation.faults import Fault
 from kubelet_emu.manifests.validation.pod import validate_pod
 from kubelet_emu.manifests.workloads import job_labels
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from kubelet_emu.manifests.loading import APIObject, Loaded
     from kubelet_emu.manifests.problems import Problem, Severity
     from kubelet_emu.manifests.validation.context import Gates
-    from kubelet_emu.manifests.validation.faults import Fault
+    from kubelet_emu.manifests.validation.dropping import Dropped
 
 Subresource = Literal["", "resize", "ephemeralcontainers"]
 
@@ -34,29 +35,27 @@ _WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
 
 
 def prepare(obj: APIObject, gates: Gates, *, job_uid: str = "") -> APIObject:
-    """Return the object as the server stores it: defaults, without disabled fields, a Job with selector and labels."""
-    defaulted = set_defaults(obj)
-    if defaulted.kind == "Pod":
-        pod = cast("Pod", defaulted)
-        return evolve(pod, spec=drop_disabled_fields(pod.spec, gates))
-    if defaulted.kind == "Job":
-        return _prepare_job(cast("Job", defaulted), gates, job_uid)
-    return defaulted
+    """Return the object as the server stores it: defaults, without disabled fields, a Job with selector and labels.
+
+    A field that is dropped gives no defaults to others, and the default of a disabled field isn't kept either.
+    """
+    prepared = drop_disabled_fields(set_defaults(drop_disabled_fields(obj, gates)), gates)
+    return _with_selector(cast("Job", prepared), job_uid) if prepared.kind == "Job" else prepared
 
 
-def _prepare_job(job: Job, gates: Gates, uid: str) -> Job:
-    template = evolve(job.spec.template, spec=drop_disabled_fields(job.spec.template.spec, gates))
-    prepared = evolve(job, spec=evolve(job.spec, template=template))
+def _with_selector(job: Job, uid: str) -> Job:
+    """Return a Job with the selector and the labels that are made of its uid, if it has one yet."""
     if job.spec.manual_selector or not uid:
-        return prepared
+        return job
     selector = job.spec.selector or api_type("LabelSelector")()
     matched = {**selector.match_labels, "batch.kubernetes.io/controller-uid": uid}
     generated = job_labels(job.metadata.name or "", uid)
+    template = job.spec.template
     own = template.metadata.labels
     labels = {**own, **generated, **{key: own[key] for key in ("job-name", "controller-uid") if key in own}}
     template = evolve(template, metadata=evolve(template.metadata, labels=labels))
-    spec = evolve(prepared.spec, selector=evolve(selector, match_labels=matched), template=template)
-    return evolve(prepared, metadata=evolve(job.metadata, uid=uid), spec=spec)
+    spec = evolve(job.spec, selector=evolve(selector, match_labels=matched), template=template)
+    return evolve(job, metadata=evolve(job.metadata, uid=uid), spec=spec)
 
 
 def object_faults(obj: APIObject, gates: Gates, *, job_uid: str = "") -> tuple[Fault, ...]:
@@ -118,6 +117,24 @@ def object_warnings(obj: APIObject, gates: Gates) -> tuple[Fault, ...]:
     return ()
 
 
+def gate_faults(obj: APIObject, gates: Gates) -> tuple[Fault, ...]:
+    """Return a warning for each field whose gate is off, an error for each that the version doesn't know."""
+    return tuple(_gate_fault(dropped, gates) for dropped in dropped_fields(obj, gates))
+
+
+def _gate_fault(dropped: Dropped, gates: Gates) -> Fault:
+    gated, name, version = dropped.gated, dropped.path.rpartition(".")[2], f"Kubernetes 1.{gates.minor}"
+    on_since = gates.on_since(gated.gate)
+    if gates.minor < gated.since:
+        first = f"--kubernetes 1.{on_since or gated.since}"
+        hint = f"leave it out, or choose {first}" + (", where it is on by default" if on_since else "")
+        return Fault(dropped.path, "Unknown field", f"{version} has no {name}: it came with 1.{gated.since}", hint=hint)
+    text = f"{name} has no effect: its feature gate {gated.gate} is off in {version}"
+    first = "" if on_since is None or on_since <= gates.minor else f"it is on by default since 1.{on_since}; "
+    hint = f"{first}featureGates: {{{gated.gate}: true}} in a file for --config switches it on"
+    return Fault(dropped.path, "Dropped", text, hint=hint)
+
+
 def update_faults(new: APIObject, old: APIObject, gates: Gates, subresource: Subresource = "") -> tuple[Fault, ...]:
     """Return what a server refuses at a change; both objects as they are written, without defaults."""
     uid = "11111111-2222-3333-4444-555555555555"
@@ -148,7 +165,7 @@ def validate(loaded: Iterable[Loaded], gates: Gates) -> tuple[Problem, ...]:
     problems: dict[Problem, None] = {}
     for each in loaded:
         obj = _admit(each.object)
-        faults = (*object_faults(obj, gates), *object_warnings(obj, gates))
+        faults = (*object_faults(obj, gates), *object_warnings(obj, gates), *gate_faults(each.object, gates))
         told = [_problem(each, fault) for fault in faults if not _is_consequence(fault, each)]
         problems.update(dict.fromkeys(sorted(told, key=lambda one: (one.line, one.column))))
     return tuple(problems)
@@ -175,6 +192,6 @@ def _admit(obj: APIObject) -> APIObject:
 
 
 def _problem(loaded: Loaded, fault: Fault) -> Problem:
-    severity: Severity = "warning" if fault.type == "Warning" else "error"
+    severity: Severity = "warning" if fault.type in ("Warning", "Dropped") else "error"
     problem = loaded.problem(fault.at or fault.path, fault.type, fault.detail, hint=fault.hint, severity=severity)
     return evolve(problem, path=fault.path)

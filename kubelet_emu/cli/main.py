@@ -13,7 +13,7 @@ from kubelet_emu.cli.standard_streams import OutputError
 
 COMMANDS = {
     "run": "Run manifests until their pods end, or until Ctrl-C.",
-    "record": "Run manifests once on Docker and write what a simulated run needs.",
+    "record": "Run manifests once on Docker; write what a simulated run needs.",
     "demo": "Run a Job with a sidecar that comes with this program.",
     "test": "Run scenarios and check what they expect.",
     "validate": "Check manifests and run nothing.",
@@ -23,6 +23,7 @@ COMMANDS = {
     "drill": "Delete a pod in each phase of its life; show each shutdown.",
     "timeline": "Draw the pods of a log.",
     "why": "Say what pods of a log wait for.",
+    "port-forward": "Forward ports of this machine to a pod of a run.",
     "replay": "Take the decisions of a lifecycle log again, by today's rules.",
     "prune": "Remove what dead runs have left behind.",
 }
@@ -39,7 +40,7 @@ class LazyGroup(click.Group):
         """Import a command; None for a name that there isn't."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"kubelet_emu.cli.{cmd_name}").command
+        command: click.Command = import_module(f"kubelet_emu.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def invoke(self, ctx: click.Context) -> object:

@@ -140,10 +140,11 @@ class Cleaner:
 
 
 def _remove_folders(root: Path, instance: str) -> None:
-    """Remove an instance's volumes and our owner file, and its folder if nothing else is in it."""
+    """Remove an instance's volumes and what is written down of it, and its folder if nothing else is in it."""
     FolderStore(volumes_folder(root, instance)).remove_all()
     folder = root / "instances" / instance
-    (folder / OWNER_FILE).unlink(missing_ok=True)
+    for file in folder.glob("*.json"):
+        file.unlink(missing_ok=True)
     try:
         folder.rmdir()
     except OSError:

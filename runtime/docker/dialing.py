@@ -64,6 +64,25 @@ class Dialer:
             return await connect_directly(address, port)
         return await self._relay(sandbox, address, port)
 
+    async def dial_loopback(self, sandbox: PodSandboxStatus, port: int) -> trio.abc.Stream:
+        """Connect to a port as a process in the pod would, at 127.0.0.1, else at ::1; OSError when nothing listens.
+
+        So servers are reached that listen at the pod's loopback alone. Source: containerd's portforward.
+        """
+        try:
+            return await self._relay(sandbox, "127.0.0.1", port)
+        except ConnectionRefusedError as refused:
+            try:
+                return await self._relay(sandbox, "::1", port)
+            except OSError:
+                raise refused from None
+
+    async def remove_carriers(self) -> None:
+        """Remove the containers that were made to carry connections, which are cut; CRIError."""
+        while self._helpers:
+            _, carrier = self._helpers.popitem()
+            await self.maker.remove(carrier)
+
     async def _goes_direct(self, sandbox: PodSandboxStatus) -> bool:
         """Tell which way to go, found out once."""
         async with self._lock:
@@ -142,7 +161,8 @@ class Dialer:
             },
         }
         metadata = sandbox.metadata
-        base = f"kemu_relay_{metadata.name}_{metadata.uid}_{metadata.attempt}"
+        owner = self.own_labels.get(naming.PID_LABEL, "")  # another process may have one of its own for this pod
+        base = f"kemu_relay_{metadata.name}_{metadata.uid}_{metadata.attempt}_{owner}"
         carrier = await self.maker.create(lambda suffix: f"{base}_{suffix}" if suffix else base, body)
         await self.sandboxes.bridge.write(lambda client: client.start(carrier))
         return carrier

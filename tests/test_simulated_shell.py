@@ -7,6 +7,7 @@ import trio
 from simulated_world import Seen, World, a_world, live, tell
 
 from runtime.api import ExecStartError, ExecTimeoutError, LinuxSecurityContext, Mount, StartError, VolumeConfig
+from runtime.simulated import TYPICAL
 
 DISCIPLINED = "trap 'echo Terminated; sleep 2; echo Exiting; exit 0' TERM\necho Started\nsleep 600 & wait $!\n"
 MEBI = 1 << 20
@@ -59,6 +60,11 @@ def test_a_stop(
 ) -> None:
     seen = live(script, stop_at=stop_at)
     assert (seen.lines, seen.code, seen.seconds) == (lines, code, seconds)
+
+
+def test_a_stop_that_follows_the_start_at_once_finds_the_trap_set() -> None:
+    seen = live("trap 'echo T; exit 3' TERM; sleep 9 & wait", stop_at=0.0, latencies=TYPICAL)
+    assert ([text for _, text in seen.lines], seen.code) == (["T"], 3)
 
 
 @pytest.mark.parametrize(

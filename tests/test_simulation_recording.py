@@ -72,23 +72,23 @@ ENDLESS = pod(f"terminationGracePeriodSeconds: 5, containers: [{{name: c, {APP}}
 PROBED = "containers: [{name: c, image: 'example.com/app:1', ports: [{name: web, containerPort: 80}], %s}]"
 RETOLD = [
     ("an end", ONCE, "{lines: [[1, a], {at: 2, text: b, stream: stderr}], seconds: 3, exit: 4}", "",
-     {"lines": [[1.005, "a"], {"at": 2.005, "text": "b", "stream": "stderr"}], "seconds": 3.005, "exit": 4}),
+     {"lines": [[1.002, "a"], {"at": 2.002, "text": "b", "stream": "stderr"}], "seconds": 3.002, "exit": 4}),
     ("a reaction to TERM", ENDLESS, "{lines: [], onTerm: {exit: 3, after: 2, lines: [[1, bye]]}}", "10",
      {"lines": [], "onTerm": {"exit": 3, "after": 2.0, "lines": [[1.0, "bye"]]}}),
     ("an ignored TERM", ENDLESS, "{lines: [], onTerm: ignore}", "10", {"lines": [], "onTerm": "ignore"}),
     ("a TERM that is answered with words", ENDLESS, "{lines: [], onTerm: {exit: never, lines: [so]}}", "10",
      {"lines": [], "onTerm": {"exit": "never", "lines": [[0.0, "so"]]}}),
     ("too much memory", ONCE.replace("app:1", "app:1, resources: {limits: {memory: 1Mi}}"),
-     "{lines: [], memory: [[2, 2Mi]]}", "", {"lines": [], "memory": [[2.005, 2 << 20]]}),
+     "{lines: [], memory: [[2, 2Mi]]}", "", {"lines": [], "memory": [[2.002, 2 << 20]]}),
     ("no start", ONCE, "{startError: gone}", "", {"startError": "gone"}),
     ("a main of a Job that waits for its end", job(f"containers: [{{name: c, {APP}}}]"),
      "{lines: [], seconds: never}", "10", {"lines": [], "seconds": "never", "onTerm": {"exit": 0, "after": 0.0}}),
     ("runs of a pod", pod(f"restartPolicy: OnFailure, containers: [{{name: c, {APP}}}]"),
      "{lines: [], runs: [{seconds: 1, exit: 1}, {seconds: 2, exit: 0}]}", "",
-     {"runs": [{"lines": [], "seconds": 1.005, "exit": 1}, {"lines": [], "seconds": 2.005, "exit": 0}]}),
+     {"runs": [{"lines": [], "seconds": 1.002, "exit": 1}, {"lines": [], "seconds": 2.002, "exit": 0}]}),
     ("runs of a Job's pods", job(f"containers: [{{name: c, {APP}}}]"),
      "{lines: [], runs: [{seconds: 1, exit: 1}, {seconds: 2, exit: 0}]}", "",
-     {"runs": [{"lines": [], "seconds": 1.005, "exit": 1}, {"lines": [], "seconds": 2.005, "exit": 0}]}),
+     {"runs": [{"lines": [], "seconds": 1.002, "exit": 1}, {"lines": [], "seconds": 2.002, "exit": 0}]}),
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-docker test-docker-all engine lint mutations fuzz determinism bench clean help
+.PHONY: demo test test-docker test-docker-all engine lint mutations fuzz determinism bench docs clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -45,6 +45,10 @@ determinism: $(STAMP) ## run every scenario six times in virtual time: one journ
 bench: $(STAMP) ## measure; prints ratios
 	$(BIN)/python benchmarks/virtual.py
 	$(BIN)/python benchmarks/run.py
+
+docs: $(STAMP) ## make the site of the documents in build/site; a broken link is an error
+	$(BIN)/sphinx-build -q -W --keep-going -c docs . build/site
+	@echo "build/site/index.html"
 
 clean: ## remove what the targets made here
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build .coverage*

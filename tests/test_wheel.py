@@ -1,10 +1,11 @@
-"""The wheel: what is in it, and that it works where nothing else of the project is."""
+"""The wheel and the sdist: what is in them, and that they work where nothing else of the project is."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
 import zipfile
 from pathlib import Path
@@ -24,11 +25,25 @@ POD = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{nam
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel with what is installed; nothing is fetched."""
-    folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    """Build the wheel."""
+    return build("wheel", ROOT, tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the sdist and unpack it."""
+    folder = tmp_path_factory.mktemp("sdist")
+    with tarfile.open(build("sdist", ROOT, folder)) as archive:
+        archive.extractall(folder, filter="data")
+    [unpacked] = folder.glob("kubelet_emu-*/")
+    return unpacked
+
+
+def build(kind: str, source: Path, folder: Path) -> Path:
+    """Build with what is installed; nothing is fetched."""
+    command = [sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", str(folder), str(source)]
     subprocess.run(command, check=True, capture_output=True, text=True)
-    [built] = folder.glob("*.whl")
+    [built] = folder.glob({"wheel": "*.whl", "sdist": "*.tar.gz"}[kind])
     return built
 
 
@@ -80,6 +95,15 @@ def test_what_runs_is_the_wheels(installed: Path, tmp_path: Path) -> None:
     program = "import kubelet_emu, runtime, lark, trio; print(kubelet_emu.__file__, runtime.__file__, sep='\\n')"
     places = run(installed, tmp_path, "python", "-c", program).stdout.splitlines()
     assert [Path(place).is_relative_to(installed.parent) for place in places] == [True, True]
+
+
+def test_the_sdist_makes_the_same_wheel(sdist: Path, wheel: Path, tmp_path: Path) -> None:
+    assert names_in(build("wheel", sdist, tmp_path)) == names_in(wheel)
+
+
+def test_whoever_has_the_sdist_can_lint_and_test(sdist: Path) -> None:
+    wanted = ["Makefile", "pyproject.toml", "tests/run_all.py", "fixtures/shop", "docs/conf.py", "CONTRIBUTING.md"]
+    assert [name for name in [*wanted, "benchmarks", ".ci/run"] if not (sdist / name).exists()] == []
 
 
 def run(installed: Path, folder: Path, program: str, *words: str) -> subprocess.CompletedProcess[str]:

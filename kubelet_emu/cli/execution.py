@@ -165,7 +165,7 @@ async def _run(
 ) -> int:
     """Run a plan with its records open; returns the exit status."""
     outputs = open_outputs(plan.options, streams)
-    send_diagnostics(outputs.diagnostics)
+    send_diagnostics(outputs.diagnostics, outputs.secrets.scrub)
     run = _Run(plan=plan, outputs=outputs, timebase=_timebase(plan.options))
     is_hurried = True
     try:
@@ -212,6 +212,7 @@ class _Run:
             now=self.timebase.now,
             sinks=(*self.outputs.sinks(self.timebase.epoch, options), *pictures, self.session, self.hints, self.waits),
             redactor=Redactor(key=self._redaction_key(), log_values=options.log_values),
+            secrets=self.outputs.secrets,
         )
 
     def _redaction_key(self) -> bytes:

@@ -22,6 +22,7 @@ from kubelet_emu.journal.encode import Entry
 from kubelet_emu.journal.journal import LogWriter
 from kubelet_emu.journal.outlet import Outlet, open_outlet
 from kubelet_emu.journal.records import NoteRecord
+from kubelet_emu.journal.secret_values import SecretValues
 from kubelet_emu.journal.trace import TraceWriter
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Outputs:
     log: Outlet | None = None
     trace: Outlet | None = None
     live: LiveLines | None = None
+    secrets: SecretValues = field(factory=SecretValues)
     _in_order: InOrder | None = field(default=None, init=False)
     _shown: Sink | None = field(default=None, init=False)
     _told: set[Outlet] = field(factory=set, init=False)
@@ -64,7 +66,7 @@ class Outputs:
 
     def sinks(self, epoch: datetime, options: RunOptions) -> list[Sink]:
         """Return the renderers, those of the files first, each up to the run's end but the log."""
-        sinks: list[Sink] = [] if self.log is None else [LogWriter(self.log, epoch)]
+        sinks: list[Sink] = [] if self.log is None else [LogWriter(self.log, epoch, self.secrets.scrub)]
         traces = (self.trace, self.out if options.output == "json" else None)
         renderers: list[Sink] = [TraceWriter(outlet) for outlet in traces if outlet is not None]
         return [*sinks, *map(AfterEnd, (*renderers, *self.streams.listeners, self._console(options)))]

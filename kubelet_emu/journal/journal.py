@@ -13,8 +13,9 @@ import attrs
 import structlog
 
 from kubelet_emu.journal.encode import Entry, ref_of, to_line
-from kubelet_emu.journal.records import HeaderRecord, ManifestRecord
+from kubelet_emu.journal.records import HeaderRecord, LogRecord, ManifestRecord
 from kubelet_emu.journal.redact import Redactor
+from kubelet_emu.journal.secret_values import SecretValues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, MutableMapping
@@ -56,6 +57,7 @@ class Journal:
     now: Callable[[], datetime]
     sinks: tuple[Sink, ...] = ()
     redactor: Redactor = attrs.field(factory=Redactor)
+    secrets: SecretValues = attrs.field(factory=SecretValues)
     _numbers: dict[str, int] = attrs.field(factory=dict, init=False)
     _log: _Logger = attrs.field(init=False)
 
@@ -74,9 +76,13 @@ class Journal:
         self._log.info(record.kind, record=record)
 
     def _redact(self, _logger: object, _method: str, event: MutableMapping[str, object]) -> MutableMapping[str, object]:
-        record = event["record"]
+        record: Record = event["record"]  # type: ignore[assignment]  # an event has nothing else
         if isinstance(record, ManifestRecord):
-            event["record"] = attrs.evolve(record, manifest=self.redactor.redact(record.manifest))
+            shown = self.redactor.redact(record.manifest)
+            self.secrets.learn(record.manifest, shown)
+            event["record"] = attrs.evolve(record, manifest=shown)
+        else:
+            event["record"] = self.secrets.clean(record)
         return event
 
     def _stamp(
@@ -92,13 +98,21 @@ class Journal:
 
 @attrs.define(eq=False)
 class LogWriter:
-    """A sink that writes the lifecycle log as JSON lines, one `write` each; times count from `epoch`."""
+    """A sink that writes the lifecycle log as JSON lines, one `write` each; times count from `epoch`.
+
+    What containers print goes through `scrub`: a log is what people hand on.
+    """
 
     out: Writable
     epoch: datetime
+    scrub: Callable[[str], str] = str
 
     def __call__(self, entry: Entry) -> None:
         """Write one line; a header says what times count from."""
         if isinstance(entry.record, HeaderRecord) and entry.record.epoch is not None:
             self.epoch = entry.record.epoch
+        if isinstance(entry.record, LogRecord):
+            entry = attrs.evolve(
+                entry, record=attrs.evolve(entry.record, line=self.scrub(entry.record.line)), at=entry.at
+            )
         self.out.write(to_line(entry, self.epoch))

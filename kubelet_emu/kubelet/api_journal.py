@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 
 from kubelet_emu.api.batch_v1 import Job, JobSpec
 from kubelet_emu.api.codec import encode
-from kubelet_emu.api.v1 import Pod, PodSpec
+from kubelet_emu.api.v1 import ConfigMap, Pod, PodSpec, Secret
 from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.journal.records import DeletedRecord, ManifestRecord, ObjectRef, StatusRecord
 
@@ -37,19 +37,25 @@ class APIJournal:
     def __call__(self, event: WatchEvent) -> None:
         """Record one change."""
         obj = event.object
-        if event.type is WatchEventType.ADDED or self._has_new_spec(obj):
+        is_gone = event.type is WatchEventType.DELETED
+        if event.type is WatchEventType.ADDED or (not is_gone and self._has_new_spec(obj)):
             self._record_manifest(obj, is_new=event.type is WatchEventType.ADDED)
         if isinstance(obj, Pod):
             self._record_status(obj)
-        if event.type is WatchEventType.DELETED:
+        if is_gone:
             self._last.pop(obj.metadata.uid or "", None)
             self._specs.pop(obj.metadata.uid or "", None)
             self._owners.pop(obj.metadata.uid or "", None)
             self.emit(DeletedRecord(ref=ObjectRef.of(obj.metadata, obj.kind)))
 
     def _has_new_spec(self, obj: APIObject) -> bool:
-        """Tell whether what a Pod or Job is to be was changed, or who owns it; being bound to a node is no change."""
+        """Tell whether what a Pod or Job is to be was changed, or who owns it; being bound to a node is no change.
+
+        Of a ConfigMap or Secret whatever is in it.
+        """
         uid = obj.metadata.uid or ""
+        if isinstance(obj, ConfigMap | Secret):
+            return True
         if uid not in self._specs or not isinstance(obj, Pod | Job):
             return False
         owners = obj.metadata.owner_references

@@ -23,6 +23,7 @@ from kubelet_emu.cli.session import Session
 from kubelet_emu.cli.triggers import Trigger
 from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.config.features import FeatureGates
+from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
 from kubelet_emu.journal.journal import Journal
 from kubelet_emu.journal.records import DeletedRecord, LogRecord, NoteRecord, Record, RunRecord
 from kubelet_emu.kubelet.node import Node
@@ -174,7 +175,7 @@ STATUS = RuntimeStatus(ready=True, network_ready=True, cpus=8, memory_bytes=1 <<
 
 
 def test_a_node_has_what_the_engine_has() -> None:
-    node = make_node(RunOptions(manifests=()), STATUS)
+    node = make_node(RunOptions(manifests=()), KubeletConfiguration(), STATUS)
     assert (node.milli_cpu, node.memory_bytes, node.max_pods, node.host_ips) == (8000, 1 << 34, 110, ("172.17.0.1",))
     assert node.labels == {
         "kubernetes.io/hostname": node.name,
@@ -187,6 +188,38 @@ def test_a_node_has_what_the_engine_has() -> None:
 def test_a_node_has_what_the_user_says() -> None:
     capacity = NodeCapacity(milli_cpu=500, memory_bytes=1000, ephemeral_storage_bytes=2000, max_pods=3)
     options = RunOptions(manifests=(), node_name="node1", node_capacity=capacity, node_labels={"zone": "a"})
-    node = make_node(options, evolve(STATUS, host_ip=""))
+    node = make_node(options, KubeletConfiguration(max_pods=9), evolve(STATUS, host_ip=""))
     assert (node.milli_cpu, node.memory_bytes, node.ephemeral_storage_bytes, node.max_pods) == (500, 1000, 2000, 3)
     assert (node.name, node.labels["zone"], node.host_ips) == ("node1", "a", ())
+
+
+@pytest.mark.parametrize(
+    ("fields", "has"),
+    [
+        pytest.param({"max_pods": 7}, {"pods": "7"}, id="fewer pods"),
+        pytest.param(
+            {"kube_reserved": {"cpu": "500m", "memory": "1Gi"}, "system_reserved": {"cpu": "1", "pid": "100"}},
+            {"cpu": "6500m", "memory": f"{15 << 30}"},
+            id="what the system and the kubelet need",
+        ),
+        pytest.param(
+            {"eviction_hard": {"memory.available": "50%", "nodefs.available": "10%", "nodefs.inodesFree": "5%"}},
+            {"memory": f"{8 << 30}", "ephemeral-storage": "900"},
+            id="shares that are kept free",
+        ),
+        pytest.param({"eviction_hard": {"memory.available": "32Gi"}}, {"memory": "0"}, id="more than there is"),
+    ],
+)
+def test_a_configuration_leaves_less_to_pods(fields: dict[str, object], has: dict[str, str]) -> None:
+    options = RunOptions(manifests=(), node_capacity=NodeCapacity(ephemeral_storage_bytes=1000))
+    node = make_node(options, KubeletConfiguration(**fields), STATUS)  # type: ignore[arg-type]  # a table's row
+    assert {name: node.allocatable()[name] for name in has} == has
+
+
+def test_a_configuration_reaches_containers_and_admission() -> None:
+    configuration = KubeletConfiguration(
+        pod_pids_limit=12, cpu_cfs_quota=False, seccomp_default=True, allowed_unsafe_sysctls=("kernel.msg*",)
+    )
+    node = make_node(RunOptions(manifests=()), configuration, STATUS)
+    assert (node.resources().pids_limit, node.resources().cfs_quota) == (12, False)
+    assert (node.facts().allowed_unsafe_sysctls, node.seccomp_default) == (("kernel.msg*",), True)

@@ -73,6 +73,10 @@ REFUSED = [
     ("half a second", "shutdownGracePeriod: 500ms", 3, "either zero or otherwise >= 1 sec"),
     ("negative rate", "registryPullQPS: -1", 3, "registryPullQPS (--registry-qps) -1 must not be a negative number"),
     ("negative pods", "maxPods: -1", 3, "maxPods (--max-pods) -1 must not be a negative number"),
+    ("a reservation without a number", "kubeReserved: {memory: much}", 3, "memory: 'much' is no amount such as 100Mi"),
+    ("less than nothing", "systemReserved: {cpu: -1}", 3, "cpu: '-1' is no amount"),
+    ("a share of a reservation", "kubeReserved: {memory: 5%}", 3, "memory: '5%' is no amount"),
+    ("a threshold without a number", "evictionHard: {memory.available: '%'}", 3, "'%' is no amount"),
     ("one log file", "containerLogMaxFiles: 1", 3, "containerLogMaxFiles 1 must be greater than 1"),
     ("unknown policy", "imagePullCredentialsVerificationPolicy: Never", 3, "'Never' is not one of NeverVerify"),
     ("an allowlist without its policy", "preloadedImagesVerificationAllowlist: [r.io/x]", 3, "can't set `preloaded"),
@@ -154,7 +158,7 @@ def test_values_arrive_with_their_units() -> None:
     assert configuration.cluster_dns == ("10.0.0.10",)
     assert configuration.kube_reserved == {"cpu": "500m"}
     assert configuration.feature_gates.enabled("ContainerStopSignals")
-    assert configuration.warnings == ()
+    assert [problem.path for problem in configuration.warnings] == ["syncFrequency"]
 
 
 def test_shutdown_by_priority_is_read() -> None:

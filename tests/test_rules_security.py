@@ -182,6 +182,13 @@ def test_a_localhost_profile_is_read_by_its_path() -> None:
     assert made.seccomp == RuntimeSeccompProfile(type="Localhost", localhost_json="{}")
 
 
+@pytest.mark.parametrize(("is_default", "type_"), [(False, "Unconfined"), (True, "RuntimeDefault")])
+def test_without_a_profile_the_kubelets_default_counts(is_default: bool, type_: str) -> None:  # noqa: FBT001 - a table
+    made = container_security(a_pod(), a_container(), ROOT, seccomp_default=is_default)
+    assert made.seccomp is not None
+    assert made.seccomp.type == type_
+
+
 def test_a_localhost_profile_needs_a_path() -> None:
     container = a_container(seccomp_profile=SeccompProfile(type="Localhost"))
     with pytest.raises(SecurityError, match=r"localhostProfile must be set if seccompProfile type is Localhost\."):

@@ -16,6 +16,7 @@ from kubelet_emu.cluster.bringing_down import bring_down
 from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.images.docker_config import DockerCredentials, docker_config_path
 from kubelet_emu.journal.records import NoteRecord
+from kubelet_emu.kubelet.configured_node import configured_node
 from kubelet_emu.kubelet.node import Node
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timing import timing_named
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from kubelet_emu.cli.inputs import Inputs
     from kubelet_emu.cli.options import RunOptions
     from kubelet_emu.cli.run_plan import Running
+    from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
     from runtime.api import ContainerID, Runtime, RuntimeStatus
     from runtime.docker import DockerRuntime
 
@@ -155,7 +157,7 @@ def make_cluster(running: Running, runtime: Runtime, status: RuntimeStatus) -> C
     cluster = Cluster(
         runtime=runtime,
         timebase=running.timebase,
-        node=make_node(plan.options, status),
+        node=make_node(plan.options, plan.configuration, status),
         settings=make_settings(running),
         seed=plan.seed,
         emit=running.emit,
@@ -186,15 +188,15 @@ def make_settings(running: Running) -> KubeletSettings:
     )
 
 
-def make_node(options: RunOptions, status: RuntimeStatus) -> Node:
-    """Return the node: what the options say, else what the engine has."""
+def make_node(options: RunOptions, configuration: KubeletConfiguration, status: RuntimeStatus) -> Node:
+    """Return the node: what the options say, else what the engine has, less what the configuration reserves."""
     capacity, name = (
         options.node_capacity,
         options.node_name or (SIMULATED_NODE if options.is_simulated else socket.gethostname().lower()),
     )
     own = {"hostname": name, "os": "linux", "arch": status.architecture}
     labels = {**{f"kubernetes.io/{key}": value for key, value in own.items()}, **options.node_labels}
-    return Node(
+    node = Node(
         name=name,
         host_ips=(status.host_ip,) if status.host_ip else (),
         labels=labels,
@@ -203,5 +205,6 @@ def make_node(options: RunOptions, status: RuntimeStatus) -> Node:
         ephemeral_storage_bytes=shutil.disk_usage("/").total
         if capacity.ephemeral_storage_bytes is None
         else capacity.ephemeral_storage_bytes,
-        max_pods=110 if capacity.max_pods is None else capacity.max_pods,
+        max_pods=configuration.max_pods if capacity.max_pods is None else capacity.max_pods,
     )
+    return configured_node(node, configuration)

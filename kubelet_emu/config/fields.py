@@ -61,12 +61,12 @@ FIELDS: dict[str, Kind] = {name: kind for kind, names in _BY_KIND.items() for na
 SECTIONS = frozenset(name[:end] for name in FIELDS for end, letter in enumerate(name) if letter == ".")
 """Dotted names of the mappings that hold fields."""
 
-_USED_NAMES = """allowedUnsafeSysctls clusterDNS clusterDomain containerLogMaxFiles containerLogMaxSize
-    crashLoopBackOff.maxContainerRestartPeriod eventBurst eventRecordQPS evictionHard featureGates
+_USED_NAMES = """allowedUnsafeSysctls clusterDNS clusterDomain cpuCFSQuota
+    crashLoopBackOff.maxContainerRestartPeriod evictionHard featureGates
     imagePullCredentialsVerificationPolicy kubeReserved maxParallelImagePulls maxPods podPidsLimit
-    preloadedImagesVerificationAllowlist registryBurst registryPullQPS runtimeRequestTimeout seccompDefault
+    preloadedImagesVerificationAllowlist registryBurst registryPullQPS seccompDefault
     serializeImagePulls shutdownGracePeriod shutdownGracePeriodByPodPriority shutdownGracePeriodCriticalPods
-    syncFrequency systemReserved"""
+    systemReserved"""
 
 USED = frozenset(_USED_NAMES.split())
 """Fields that change what is emulated."""

@@ -12,6 +12,7 @@ from attrs import field, frozen
 
 from kubelet_emu.api import reasons_configuration
 from kubelet_emu.api.image_names import InvalidImageNameError, parse_image_name
+from kubelet_emu.api.quantity import parse_quantity
 from kubelet_emu.config.durations import parse_duration
 from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.config.reading import ConfigurationError, RawConfiguration, read_configuration
@@ -62,6 +63,7 @@ class KubeletConfiguration:
     event_burst: int = 100
     max_pods: int = 110
     pod_pids_limit: int = -1
+    cpu_cfs_quota: bool = True
     cluster_dns: tuple[str, ...] = ()
     cluster_domain: str = ""
     allowed_unsafe_sysctls: tuple[str, ...] = ()
@@ -152,6 +154,7 @@ _FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
     "eventBurst": ("event_burst", _same),
     "maxPods": ("max_pods", _same),
     "podPidsLimit": ("pod_pids_limit", _same),
+    "cpuCFSQuota": ("cpu_cfs_quota", _same),
     "clusterDNS": ("cluster_dns", _texts),
     "clusterDomain": ("cluster_domain", _same),
     "allowedUnsafeSysctls": ("allowed_unsafe_sysctls", _texts),
@@ -168,6 +171,7 @@ def _check(raw: RawConfiguration) -> None:
     _check_pulls(raw)
     _check_shutdown(raw)
     _check_restart_period(raw)
+    _check_amounts(raw)
     if (value := raw.number("registryPullQPS", 0)) < 0:
         raw.refuse("registryPullQPS", reasons_configuration.REGISTRY_QPS_NEGATIVE.format(value=value))
     for name, flag in (
@@ -245,6 +249,25 @@ def _is_priority_entry(entry: object) -> bool:
     if not isinstance(entry, dict) or not set(entry) <= names:
         return False
     return all(isinstance(each, int) and not isinstance(each, bool) for each in entry.values())
+
+
+def _check_amounts(raw: RawConfiguration) -> None:
+    """Report reservations and thresholds that are no amounts.
+
+    Source: kubelet v1.36 parseResourceList, ParseThresholdConfig.
+    """
+    for name in ("kubeReserved", "systemReserved", "evictionHard"):
+        for key, text in _text_map(raw.values.get(name)).items():
+            is_share = name == "evictionHard" and text.endswith("%")
+            if not _is_amount(text.removesuffix("%") if is_share else text):
+                raw.invalid(name, f"{key}: {text!r} is no amount such as 100Mi")
+
+
+def _is_amount(text: str) -> bool:
+    try:
+        return parse_quantity(text) >= 0
+    except ValueError:
+        return False
 
 
 def _check_restart_period(raw: RawConfiguration) -> None:

@@ -127,6 +127,7 @@ class NodeConfigMaker:
                 features=self.features,
                 target_id=target_id,
                 localhost_profile=self.node.seccomp_profile,
+                seccomp_default=self.node.seccomp_default,
             )
         )
 

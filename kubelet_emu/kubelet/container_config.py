@@ -47,6 +47,7 @@ class ContainerInput:
     features: FeatureGates = field(factory=FeatureGates)
     target_id: ContainerID | None = None
     localhost_profile: Callable[[str], str | None] = lambda _path: None
+    seccomp_default: bool = False
 
 
 def generate_container_config(given: ContainerInput) -> ContainerConfig | StartFailure:
@@ -60,7 +61,12 @@ def generate_container_config(given: ContainerInput) -> ContainerConfig | StartF
     try:
         check_run_as_non_root(pod, container, image.image)
         security = container_security(
-            pod, container, image.image, target_id=given.target_id, localhost_profile=given.localhost_profile
+            pod,
+            container,
+            image.image,
+            target_id=given.target_id,
+            localhost_profile=given.localhost_profile,
+            seccomp_default=given.seccomp_default,
         )
     except SecurityError as error:
         return StartFailure(reason=reasons_creation.CREATE_CONTAINER_CONFIG_ERROR, message=str(error))

@@ -20,7 +20,10 @@ def _no_profile(_path: str) -> None:
 
 @frozen(kw_only=True)
 class Node:
-    """Name, addresses, labels and what the node has; cpu in milli-units, memory and storage in bytes."""
+    """Name, addresses, labels and what the node has; cpu in milli-units, memory and storage in bytes.
+
+    `reserved` is what of it pods can't have.
+    """
 
     name: str
     host_ips: tuple[str, ...] = ()
@@ -30,21 +33,38 @@ class Node:
     ephemeral_storage_bytes: int = 0
     max_pods: int = 110
     pids_limit: int | None = None
+    reserved: Mapping[str, int] = field(factory=dict)
+    cfs_quota: bool = True
+    allowed_unsafe_sysctls: tuple[str, ...] = ()
+    seccomp_default: bool = False
     seccomp_profile: Callable[[str], str | None] = _no_profile
 
     def allocatable(self) -> Mapping[str, Quantity]:
         """Return what pods may ask for, as the node's status has it."""
         return {
-            "cpu": Quantity(f"{self.milli_cpu}m"),
-            "memory": Quantity(str(self.memory_bytes)),
-            "ephemeral-storage": Quantity(str(self.ephemeral_storage_bytes)),
+            "cpu": Quantity(f"{self._left('cpu', self.milli_cpu)}m"),
+            "memory": Quantity(str(self._left("memory", self.memory_bytes))),
+            "ephemeral-storage": Quantity(str(self._left("ephemeral-storage", self.ephemeral_storage_bytes))),
             "pods": Quantity(str(self.max_pods)),
         }
 
+    def _left(self, name: str, capacity: int) -> int:
+        return max(0, capacity - self.reserved.get(name, 0))
+
     def resources(self) -> NodeResources:
         """Return what cgroup values depend on."""
-        return NodeResources(memory_bytes=self.memory_bytes, allocatable=self.allocatable(), pids_limit=self.pids_limit)
+        return NodeResources(
+            memory_bytes=self.memory_bytes,
+            allocatable=self.allocatable(),
+            cfs_quota=self.cfs_quota,
+            pids_limit=self.pids_limit,
+        )
 
     def facts(self) -> NodeFacts:
         """Return what admission looks at."""
-        return NodeFacts(name=self.name, labels=self.labels, allocatable=self.allocatable())
+        return NodeFacts(
+            name=self.name,
+            labels=self.labels,
+            allocatable=self.allocatable(),
+            allowed_unsafe_sysctls=self.allowed_unsafe_sysctls,
+        )

@@ -57,12 +57,13 @@ def container_security(
     *,
     target_id: ContainerID | None = None,
     localhost_profile: Callable[[str], str | None] = lambda _path: None,
+    seccomp_default: bool = False,
 ) -> LinuxSecurityContext:
     """Return a container's security context, the container's fields before the pod's; SecurityError.
 
     Only a group without a user takes the user of the image. `localhost_profile` reads a seccomp profile by its path
-    below the kubelet's seccomp folder. Source: kubelet v1.36 determineEffectiveSecurityContext,
-    securitycontext.DetermineEffectiveSecurityContext.
+    below the kubelet's seccomp folder; `seccomp_default` is the kubelet's seccompDefault. Source: kubelet v1.36
+    determineEffectiveSecurityContext, securitycontext.DetermineEffectiveSecurityContext.
     """
     own, of_pod = _own(container), _of_pod(pod)
     if of_pod.supplemental_groups_policy not in {None, "Merge", "Strict"}:
@@ -84,7 +85,7 @@ def container_security(
         drop_capabilities=capabilities.drop if capabilities else (),
         readonly_rootfs=bool(own.read_only_root_filesystem),
         no_new_privs=own.allow_privilege_escalation is False,
-        seccomp=_seccomp(own.seccomp_profile or of_pod.seccomp_profile, localhost_profile),
+        seccomp=_seccomp(own.seccomp_profile or of_pod.seccomp_profile, localhost_profile, is_default=seccomp_default),
         namespaces=container_namespaces(pod, target_id),
     )
 
@@ -143,10 +144,12 @@ def container_namespaces(pod: Pod, target_id: ContainerID | None) -> NamespaceOp
     )
 
 
-def _seccomp(profile: APISeccompProfile | None, read: Callable[[str], str | None]) -> SeccompProfile:
-    """Return the profile to use; none asked for is Unconfined (seccompDefault is off by default)."""
+def _seccomp(
+    profile: APISeccompProfile | None, read: Callable[[str], str | None], *, is_default: bool
+) -> SeccompProfile:
+    """Return the profile to use; none asked for is Unconfined, with seccompDefault the runtime's."""
     if profile is None:
-        return SeccompProfile(type="Unconfined")
+        return SeccompProfile(type="RuntimeDefault" if is_default else "Unconfined")
     if profile.type != "Localhost":
         return SeccompProfile(type=profile.type)
     if not profile.localhost_profile:

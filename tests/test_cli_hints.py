@@ -52,12 +52,31 @@ def unscheduled(message: str) -> StatusRecord:
 
 
 BACK_OFF = event("BackOff", "Back-off restarting failed container main in pod web", "main")
+NO_PORTS = "1 node(s) didn't have free ports for the requested pod ports."
+PORT_FIX = "a host port is for one pod of a node: take it out, or run one pod"
+SIZE_FIX = "ask for less, or say that the node has more: --node-capacity cpu=N,memory=N"
 HINTS: dict[str, tuple[tuple[Record, ...], list[str]]] = {
     "nothing for a pod that runs": ((start(1, "side"), status(1, "Running", running("side"), ready=True)), []),
     "nothing for one that is being made": ((pending(waiting("main", "ContainerCreating")),), []),
     "a node that doesn't fit": (
         (unscheduled("0/1 nodes are available."),),
         [f"web is not scheduled: {LABEL_FIX}; the scheduler says: 0/1 nodes are available."],
+    ),
+    "a host port that another pod has": (
+        (unscheduled(NO_PORTS),),
+        [f"web is not scheduled: {PORT_FIX}; the scheduler says: {NO_PORTS}"],
+    ),
+    "a node that is too small": (
+        (unscheduled("1 Insufficient memory."),),
+        [f"web is not scheduled: {SIZE_FIX}; the scheduler says: 1 Insufficient memory."],
+    ),
+    "no sandbox": (
+        (event("FailedCreatePodSandBox", "no"), pending(waiting("main", "ContainerCreating"))),
+        ["web has no sandbox: no"],
+    ),
+    "no sandbox for a host port": (
+        (event("FailedCreatePodSandBox", "host port 1 taken"), pending(waiting("main", "ContainerCreating"))),
+        ["web has no sandbox: stop what has the port, or name another hostPort; the kubelet says: host port 1 taken"],
     ),
     "a volume of an object that isn't there": (
         (event("FailedMount", 'secret "s" not found'), pending(waiting("main", "ContainerCreating"))),

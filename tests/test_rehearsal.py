@@ -31,6 +31,7 @@ MANIFESTS = sorted(path.name for path in (FIXTURES / "manifests").iterdir())
 NOT_REACHED = {
     "case-41-delete-while-sidecar-not-started": "second did not start",
     "e2e-sidecar-startup-probe-fails": "regular-1 did not start",
+    "hostname-fqdn-too-long": "main did not start",
     "image-invalid-name": "a did not start",
     "image-name-invalid": "main did not start",
     "refused-wrong-os": "main did not start",

@@ -206,22 +206,21 @@ async def test_a_daemon_pod_that_the_node_refuses_is_tried_again_after_growing_d
         pod = "hostNetwork: true, "
         node.create(workload("DaemonSet", name="first", pod=pod))
         await node.until(2)
-        big = workload("DaemonSet", name="big")
-        spec = big.spec.template.spec  # type: ignore[attr-defined]
-        (container,) = spec.containers
-        asking = evolve(container, resources=_requests("99"))
-        template = evolve(big.spec.template, spec=evolve(spec, containers=(asking,)))  # type: ignore[attr-defined]
-        node.create(evolve(big, spec=evolve(big.spec, template=template)))  # type: ignore[misc,attr-defined]
+        refused = workload("DaemonSet", name="big")
+        spec = evolve(refused.spec.template.spec, security_context=_unsafe())  # type: ignore[attr-defined]
+        template = evolve(refused.spec.template, spec=spec)  # type: ignore[attr-defined]
+        node.create(evolve(refused, spec=evolve(refused.spec, template=template)))  # type: ignore[misc,attr-defined]
         await node.until(32)
         told = [line for line in events(node, "daemonset-controller") if "FailedDaemonPod" in line]
         assert 4 <= len(told) <= 6, "1, 2, 4, 8, 16 s"
         assert "on node node1, will try to kill it" in told[0]
 
 
-def _requests(cpu: str) -> object:
-    from kubelet_emu.api.v1 import ResourceRequirements  # noqa: PLC0415 - one test's
+def _unsafe() -> object:
+    """Return what a node refuses: SysctlForbidden."""
+    from kubelet_emu.api.v1_security import PodSecurityContext, Sysctl  # noqa: PLC0415 - one test's
 
-    return ResourceRequirements(requests={"cpu": cpu})
+    return PodSecurityContext(sysctls=(Sysctl(name="kernel.msgmax", value="1"),))
 
 
 async def test_a_pod_whose_name_is_taken_is_tried_again(autojump_clock: MockClock) -> None:

@@ -26,6 +26,11 @@ _LOGIN_FIX = "docker login to the registry, or name a pull secret and run its Se
 _OBJECT_FIX = "run it together with the manifest that has the ConfigMap or Secret, or set optional: true"
 _PORT_FIX = "stop what has the port, or name another hostPort"
 _SELECTOR_FIX = "--node-label KEY=VALUE gives the node a label"
+_NODE_FIXES = {
+    "free ports": "a host port is for one pod of a node: take it out, or run one pod",
+    "Insufficient": "ask for less, or say that the node has more: --node-capacity cpu=N,memory=N",
+    "Too many pods": "run fewer, or say that the node takes more: --node-capacity pods=N",
+}
 
 
 @frozen
@@ -60,7 +65,9 @@ def _not_scheduled(pod: PodFacts) -> str:
     told = next((c for c in conditions if c.type == reasons.POD_SCHEDULED and c.status == "False"), None)
     if told is None:
         return ""
-    return f"{_SELECTOR_FIX}; the scheduler says: {told.message or ''}"
+    message = told.message or ""
+    fix = next((fix for words, fix in _NODE_FIXES.items() if words in message), _SELECTOR_FIX)
+    return f"{fix}; the scheduler says: {message}"
 
 
 def _no_volumes(pod: PodFacts, messages: Mapping[tuple[str, str], str]) -> str:

@@ -68,6 +68,7 @@ class Cluster:
     static_folder: StaticPodFolder = field(factory=StaticPodFolder, init=False)
     allocations: Allocations = field(factory=Allocations, init=False)
     _nursery: trio.Nursery | None = field(default=None, init=False)
+    _scheduler: Scheduler | None = field(default=None, init=False)
     _workloads: WorkloadController | None = field(default=None, init=False)
     _kubelet: Kubelet | None = field(default=None, init=False)
     _kubelet_scope: trio.CancelScope | None = field(default=None, init=False)
@@ -110,8 +111,8 @@ class Cluster:
                 nursery.start_soon(self.timebase.referee)
             self.api.subscribe(APIJournal(self.emit, self.source_of))
             recorder = self.recorder
-            scheduler = Scheduler(api=self.api, node=lambda: self.node, recorder=recorder, now=self.timebase.now)
-            self.api.subscribe(scheduler)
+            self._scheduler = Scheduler(api=self.api, node=lambda: self.node, recorder=recorder, now=self.timebase.now)
+            self.api.subscribe(self._scheduler)
             self.api.subscribe(self._forget_deleted)
             jobs = JobController(
                 api=self.api,
@@ -183,6 +184,8 @@ class Cluster:
         self.node = evolve(self.node, labels=kept)
         if self._kubelet is not None:
             self._kubelet.node = self.node
+        if self._scheduler is not None:
+            self._scheduler.look_again()
         if self._workloads is not None:
             self._workloads.look_again()
 

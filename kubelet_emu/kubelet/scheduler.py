@@ -1,20 +1,23 @@
 """Binding a pod to the one node there is, as the default scheduler tells it.
 
-A pod that names a node itself is left alone, as a real scheduler leaves it; one whose node selector or required
-affinity doesn't match stays Pending, Unschedulable. Source: kube-scheduler v1.36 schedule_one.go bind,
-handleSchedulingFailure.
+A pod that names a node itself is left alone, as a real scheduler leaves it; one that the node doesn't suit stays
+Pending, Unschedulable, and is looked at again when another pod makes room or the node's labels change.
+Source: kube-scheduler v1.36 schedule_one.go bind, handleSchedulingFailure.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import define, evolve
+from attrs import define, evolve, field
 
 from kubelet_emu.api import reasons
 from kubelet_emu.api.v1 import Pod
 from kubelet_emu.api.v1_status import PodCondition
-from kubelet_emu.rules.node_fit import matches_node_affinity, node_labels
+from kubelet_emu.apiserver.watches import WatchEventType
+from kubelet_emu.rules.node_usage import NodeUsage
+from kubelet_emu.rules.phase import is_phase_terminal
+from kubelet_emu.rules.scheduling import why_unschedulable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,10 +29,7 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.recorder import Recorder
 
 SCHEDULER = "default-scheduler"
-NO_NODE_MATCHES = (
-    "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. "
-    "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
-)
+UNSCHEDULABLE = "Unschedulable"
 
 
 @define(eq=False, kw_only=True)
@@ -40,42 +40,87 @@ class Scheduler:
     node: Callable[[], Node]
     recorder: Recorder
     now: Callable[[], datetime]
+    _usage: NodeUsage = field(factory=NodeUsage, init=False)
+    _counted: dict[str, Pod] = field(factory=dict, init=False)
+    _waiting: dict[str, Pod] = field(factory=dict, init=False)
+    _is_looking: bool = field(default=False, init=False)
 
     def __call__(self, event: WatchEvent) -> None:
-        """Bind a pod that has no node yet."""
+        """Count a pod that has a node, bind one that has none yet, and look again when one makes room."""
         pod = event.object
-        if not isinstance(pod, Pod) or event.type.value == "DELETED" or pod.spec.node_name:
+        if not isinstance(pod, Pod):
             return
-        if pod.metadata.deletion_timestamp is None and not _condition(pod, reasons.POD_SCHEDULED):
+        is_gone = event.type is WatchEventType.DELETED
+        if is_gone or pod.spec.node_name:
+            self._waiting.pop(pod.metadata.uid or "", None)
+            self._count(pod, is_gone=is_gone)
+        elif pod.metadata.deletion_timestamp is None and not _condition(pod, reasons.POD_SCHEDULED):
             self._schedule(pod)
+
+    def look_again(self) -> None:
+        """Try the pods that wait, in the order in which they came; one that is bound by that is not tried anew."""
+        if self._is_looking:
+            return
+        self._is_looking = True
+        try:
+            for uid in tuple(self._waiting):
+                pod = self.api.get_by_uid("Pod", uid)
+                if pod is not None and pod.metadata.deletion_timestamp is None and not pod.spec.node_name:
+                    self._schedule(pod)
+        finally:
+            self._is_looking = False
+
+    def _count(self, pod: Pod, *, is_gone: bool) -> None:
+        """Keep what the pods of the node take of it; those that have ended take nothing."""
+        uid = pod.metadata.uid or ""
+        takes = not is_gone and not is_phase_terminal(pod.status.phase) and pod.spec.node_name == self.node().name
+        known = self._counted.get(uid)
+        if known is not None and takes and known.spec is pod.spec:
+            return
+        if known is not None:
+            self._usage = self._usage.without_pod(self._counted.pop(uid))
+        if takes:
+            self._usage = self._usage.with_pod(pod)
+            self._counted[uid] = pod
+        if known is not None and self._waiting:
+            self.look_again()
 
     def _schedule(self, pod: Pod) -> None:
         namespace, name = pod.metadata.namespace or "", pod.metadata.name or ""
         node = self.node()
-        if not matches_node_affinity(pod, node.name, node_labels(node.name, node.labels, node.facts().os)):
-            self._set_unschedulable(pod)
+        message = why_unschedulable(pod, node.facts(), self._usage)
+        if message:
+            self._set_unschedulable(pod, message)
             return
+        self._waiting.pop(pod.metadata.uid or "", None)
         bound = self.api.bind(namespace, name, node.name)
-        message = reasons.assigned(f"{namespace}/{name}", node.name)
-        self.recorder.event(bound, None, reasons.NORMAL, reasons.SCHEDULED, message, source=SCHEDULER)
+        self._count(bound, is_gone=False)  # the next one must know it before the event comes
+        text = reasons.assigned(f"{namespace}/{name}", node.name)
+        self.recorder.event(bound, None, reasons.NORMAL, reasons.SCHEDULED, text, source=SCHEDULER)
 
-    def _set_unschedulable(self, pod: Pod) -> None:
+    def _set_unschedulable(self, pod: Pod, message: str) -> None:
+        """Say why a pod waits, unless that has been said."""
+        self._waiting[pod.metadata.uid or ""] = pod
+        known = _condition(pod, reasons.POD_SCHEDULED)
+        if known is not None and known.message == message:
+            return
         condition = PodCondition(
             type=reasons.POD_SCHEDULED,
             status="False",
-            reason="Unschedulable",
-            message=NO_NODE_MATCHES,
+            reason=UNSCHEDULABLE,
+            message=message,
             last_transition_time=self.now().replace(microsecond=0),
             observed_generation=pod.metadata.generation,
         )
+        others = tuple(each for each in pod.status.conditions if each is not known)
         self.api.update_status(
             "Pod",
             pod.metadata.namespace or "",
             pod.metadata.name or "",
-            evolve(pod.status, conditions=(*pod.status.conditions, condition)),
+            evolve(pod.status, conditions=(*others, condition)),
             uid=pod.metadata.uid or "",
         )
-        self.recorder.event(pod, None, reasons.WARNING, "FailedScheduling", NO_NODE_MATCHES, source=SCHEDULER)
+        self.recorder.event(pod, None, reasons.WARNING, "FailedScheduling", message, source=SCHEDULER)
 
 
 def _condition(pod: Pod, kind: str) -> PodCondition | None:

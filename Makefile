@@ -37,7 +37,7 @@ mutations: $(STAMP) ## break every recorded trace in every way that verify must 
 	KUBELET_EMU_ALL_MUTATIONS=1 $(BIN)/pytest -q -s tests/test_verification_mutations.py
 
 fuzz: $(STAMP) ## a hundred thousand odd manifests, and new examples of each property: no traceback, no hang
-	KUBELET_EMU_FUZZ=100000 $(BIN)/pytest -q -n auto tests/test_manifests_odd.py tests/test_manifests_reading.py tests/test_config.py tests/test_properties_jobs.py tests/test_properties_lifecycle.py tests/test_simulation_recording.py
+	KUBELET_EMU_FUZZ=100000 $(BIN)/pytest -q -n auto tests/test_manifests_odd.py tests/test_advice_fuzz.py tests/test_manifests_reading.py tests/test_config.py tests/test_properties_jobs.py tests/test_properties_lifecycle.py tests/test_simulation_recording.py
 
 determinism: $(STAMP) ## run every scenario six times in virtual time: one journal each
 	KUBELET_EMU_ALL_SCENARIOS=1 $(BIN)/pytest -q -n auto tests/test_scenarios_determinism.py

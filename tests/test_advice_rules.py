@@ -337,6 +337,31 @@ START = [
         [],
     ),
     (
+        "a startup probe of the port that its image is known for",
+        pod(
+            "initContainers: [{name: web, image: nginx, restartPolicy: Always, startupProbe: {tcpSocket: {port: 80}}}]",
+            "containers: [{name: app, image: app:1, ports: [{containerPort: 80}]}]",
+        ),
+        [],
+    ),
+    (
+        "a startup probe of another port than its image is known for",
+        pod(
+            "initContainers: [{name: web, image: nginx, restartPolicy: Always, startupProbe: {tcpSocket: {port: 81}}}]",
+            "containers: [{name: app, image: app:1, ports: [{containerPort: 81}]}]",
+        ),
+        ["KE503 initContainers[0].startupProbe"],
+    ),
+    (
+        "what an image runs is not known with a command of its own",
+        pod(
+            "initContainers: [{name: web, image: nginx, command: [a], restartPolicy: Always, "
+            "startupProbe: {tcpSocket: {port: 80}}}]",
+            "containers: [{name: app, image: app:1, ports: [{containerPort: 80}]}]",
+        ),
+        ["KE503 initContainers[0].startupProbe"],
+    ),
+    (
         "a startup probe of its own port, in its arguments",
         pod(
             "initContainers: [{name: s, image: s:1, restartPolicy: Always, args: ['--admin=:5432'], "

@@ -127,9 +127,10 @@ def test_a_plan_for_programs() -> None:
     assert shop["restarts"][1] == {
         "container": "web",
         "probe": "liveness",
-        "earliest": 40,
+        "earliest": 39,
         "latest": 51,
         "from": "start",
+        "startedAgain": True,
     }
     assert shop["grace"]["seconds"] == 20
 

@@ -172,6 +172,15 @@ def test_a_jobs_own_bounds_dont_end_the_play() -> None:
     assert [claim.outcome for claim in confirm(plan)] == [Outcome.CONFIRMED] * 2
 
 
+def test_a_main_that_never_starts_holds_up_no_other() -> None:
+    plan = plan_of(subject_of(POD % "containers: [{name: a, image: 'a@sha256:0'}, {name: b, image: b:1}]"))
+
+    start, _ = confirm(plan)
+
+    assert start.outcome is Outcome.NOT_REACHED
+    assert start.because == "a did not start (Failed: Error: InvalidImageName)"
+
+
 def test_a_run_that_is_otherwise_is_told() -> None:
     plan = plan_of(
         subject_of(

@@ -32,6 +32,26 @@ _PROGRAMS = frozenset(
 _BARE = frozenset({"busybox", "alpine", "debian", "ubuntu", "fedora", "rockylinux", "almalinux"})
 _NEEDS_WORD = {"proxyv2": "proxy", "proxyv2-distroless": "proxy"}
 """Images whose entry point is a server only with this first argument."""
+_PORTS = {
+    "nginx": 80,
+    "nginx-unprivileged": 8080,
+    "httpd": 80,
+    "caddy": 80,
+    "traefik": 80,
+    "redis": 6379,
+    "memcached": 11211,
+    "postgres": 5432,
+    "postgresql": 5432,
+    "mysql": 3306,
+    "mariadb": 3306,
+    "mongo": 27017,
+    "rabbitmq": 5672,
+    "zookeeper": 2181,
+    "prometheus": 9090,
+    "docker-registry": 5000,
+    "minio": 9000,
+}
+"""The ports at which images listen when nobody tells them another."""
 _ONCE = re.compile(
     r"-{1,2}(version|help|h|V|v|one-time|one[_-]?shot|onetime|once|exit[-_].*|check|test|dry-run|validate.*|configtest|t)"
     r"(=(?!false).*)?"
@@ -51,6 +71,11 @@ def is_server_image(image: str, args: Sequence[str]) -> bool:
     if not (name in _IMAGES or (name == "docker" and _DIND.search(tag)) or name == "docker-dind"):
         return False
     return not args or args[0].startswith("-")
+
+
+def known_port(image: str, args: Sequence[str]) -> int | None:
+    """Return the port at which an image listens by itself, None where that isn't known for sure."""
+    return _PORTS.get(_split(image)[0].rpartition("/")[2]) if is_server_image(image, args) else None
 
 
 def is_server_program(words: Sequence[str]) -> bool:

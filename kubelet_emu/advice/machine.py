@@ -40,6 +40,7 @@ def as_object(plan: PodPlan) -> dict[str, object]:
                 "earliest": each.earliest,
                 "latest": each.latest,
                 "from": "startupProbe" if each.waits_for_startup else "start",
+                "startedAgain": each.is_started_again,
             }
             for each in plan.restarts
         ],

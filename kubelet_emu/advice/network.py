@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from kubelet_emu.advice.flows import is_harmless, leaves
+from kubelet_emu.advice.known_servers import known_port
 from kubelet_emu.advice.programs import expanded, script_of
 from kubelet_emu.advice.scripts import Kind, read_script
 
@@ -53,12 +54,19 @@ class Awaited:
 
 
 def ports_of(container: Container) -> frozenset[int]:
-    """Return the ports that a container declares, is probed at, or is told to listen at."""
+    """Return the ports that a container declares, is probed at, is told to listen at, or has by its image."""
     declared = {port.container_port for port in container.ports}
     probes = (container.startup_probe, container.readiness_probe, container.liveness_probe)
     probed = {port for probe in probes if probe is not None for port in handler_ports(probe, container)}
     words = " ".join(expanded(container, (*container.command, *container.args)))
-    return frozenset(declared | probed | {int(port) for port in _LISTEN_OPTION.findall(words)})
+    told = {int(port) for port in _LISTEN_OPTION.findall(words)}
+    return frozenset(declared | probed | told | image_ports(container))
+
+
+def image_ports(container: Container) -> frozenset[int]:
+    """Return the port at which a container's image listens by itself, where that is known."""
+    port = None if container.command else known_port(container.image or "", expanded(container, container.args))
+    return frozenset() if port is None else frozenset({port})
 
 
 def handler_ports(handler: Probe | LifecycleHandler, container: Container) -> Iterator[int]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from kubelet_emu.advice.advices import Advice, listed, seconds
 from kubelet_emu.advice.subjects import Role
+from kubelet_emu.rules.probes import probe_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,15 +19,18 @@ if TYPE_CHECKING:
     from kubelet_emu.advice.subjects import Part, Subject
     from kubelet_emu.api.v1_handlers import Probe
 
+NOTICED_SECONDS = 1
+"""How soon a kubelet knows of a container's start at the latest: its relist."""
 MOST_EXECS_A_SECOND = 10.0
 """Commands that an engine on two cores runs in a second; with more, probes come too late and time out."""
 
 
 @frozen(kw_only=True)
 class Restart:
-    """When a liveness or startup probe that never succeeds first has its container killed.
+    """When a liveness or startup probe that never succeeds first has its container stopped.
 
-    Seconds from the container's start, or from its startup probe's success where `waits_for_startup`.
+    Seconds from the container's start, or from its startup probe's success where `waits_for_startup`. A container whose
+    policy is Never isn't started again.
     """
 
     part: Part = field(repr=False)
@@ -34,28 +38,38 @@ class Restart:
     earliest: int
     latest: int
     waits_for_startup: bool = False
+    is_started_again: bool = True
 
 
 def restarts(subject: Subject) -> Iterator[Restart]:
     """Yield the first restarts that failing probes cause, container by container."""
     for part in subject.of(Role.SIDECAR, Role.MAIN):
         startup, liveness = part.container.startup_probe, part.container.liveness_probe
+        is_again = subject.restart_policy(part) != "Never"
         if startup is not None:
-            yield _restart(part, "startup", startup, waits_for_startup=False)
+            yield evolve(_restart(part, startup), probe="startup", is_started_again=is_again)
         if liveness is not None:
-            yield _restart(part, "liveness", liveness, waits_for_startup=startup is not None)
+            yield evolve(_restart(part, liveness, startup), is_started_again=is_again)
 
 
-def _restart(part: Part, name: str, probe: Probe, *, waits_for_startup: bool) -> Restart:
-    period, timeout = probe.period_seconds or 10, probe.timeout_seconds or 1
-    delay, failures = probe.initial_delay_seconds or 0, max(1, probe.failure_threshold or 3)
-    earliest = (0 if waits_for_startup else delay) + (failures - 1) * period
+def _restart(part: Part, probe: Probe, after: Probe | None = None) -> Restart:
+    """Add up the attempts of a probe, which begin with the container or when another probe has succeeded.
+
+    Attempts keep the phase of the probe's worker, which is older than the container, so the first comes up to a period
+    late; one that takes longer than the period puts off the next. The delay counts from the start in whole seconds.
+    """
+    times = probe_times(probe)
+    more, each = times.failure_threshold - 1, max(times.period, times.timeout)
+    if after is None:
+        lead, earliest = max(times.initial_delay, NOTICED_SECONDS), max(0, times.initial_delay - 1)
+    else:
+        lead, earliest = max(0, times.initial_delay - probe_times(after).initial_delay), 0
     return Restart(
         part=part,
-        probe=name,
-        earliest=earliest,
-        latest=earliest + period + timeout,
-        waits_for_startup=waits_for_startup,
+        probe="liveness",
+        earliest=earliest + more * times.period,
+        latest=lead + times.period + more * each + times.timeout,
+        waits_for_startup=after is not None,
     )
 
 
@@ -82,7 +96,7 @@ def timeout_over_period(subject: Subject) -> Iterator[Advice]:
                     code="KE801",
                     path=f"{part.path}.{name}.timeoutSeconds",
                     text=f"the {name} of {part.name} waits {timeout} s for an answer but is due every {period} s: "
-                    f"one that hangs is tried every {-(-timeout // period) * period} s at best",
+                    f"one that hangs is tried every {timeout} s",
                     hint=f"make timeoutSeconds {period} or less, or periodSeconds {timeout} or more",
                 )
 
@@ -153,6 +167,9 @@ def _consequence(part: Part, name: str) -> str:
 
 
 def describe(restart: Restart) -> str:
-    """Return the time of a restart as a phrase."""
+    """Return what becomes of a container whose probe never succeeds, and when, as a phrase."""
     since = "its startup probe succeeded" if restart.waits_for_startup else "its start"
-    return f"{restart.earliest} to {seconds(restart.latest)} after {since}"
+    when = f"{restart.earliest} to {seconds(restart.latest)} after {since}"
+    if restart.is_started_again:
+        return f"is stopped {when}, and started again"
+    return f"is stopped {when}, and not started again (restartPolicy: Never)"

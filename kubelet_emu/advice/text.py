@@ -46,8 +46,7 @@ def plan_lines(plan: PodPlan, style: Style = plain) -> Iterator[str]:
     if plan.restarts:
         yield "probes"
         for each in plan.restarts:
-            what = f"{harmless(each.part.name)} is restarted"
-            yield f"  {what} {describe(each)}, if its {each.probe} probe never succeeds"
+            yield f"  if its {each.probe} probe never succeeds, {harmless(each.part.name)} {describe(each)}"
     yield "resources"
     yield from _sizes(plan)
     yield from _needs(plan)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from kubelet_emu.advice.network import Awaited, awaited_by, handler_ports, ports_of, texts_of
+from kubelet_emu.advice.network import Awaited, awaited_by, handler_ports, image_ports, ports_of, texts_of
 from kubelet_emu.advice.programs import expanded
 from kubelet_emu.advice.subjects import Role
 
@@ -134,7 +134,7 @@ def _only_later(subject: Subject, part: Part, port: int | None, *, is_probe: boo
     """Return the later container that has a port, None where this one or an earlier one could have it, too."""
     if port is None or subject.spec.host_network:
         return None
-    own = {each.container_port for each in part.container.ports}
+    own = {each.container_port for each in part.container.ports} | image_ports(part.container)
     words = expanded(part.container, (*part.container.command, *part.container.args))
     if port in own or (not is_probe and port in ports_of(part.container)) or any(str(port) in word for word in words):
         return None

@@ -138,11 +138,11 @@ def judge_start(plan: PodPlan, rehearsal: Rehearsal) -> Claim:
     expected = tuple(step.part.name for step in plan.start if not step.blocked_by)
     started = rehearsal.started
     because, outcome = "", Outcome.CONFIRMED
-    if started != expected[: len(started)]:
+    if started != tuple(name for name in expected if name in started):
         because, outcome = f"the run started {', '.join(started)}", Outcome.CONTRADICTED
-    elif len(started) < len(expected):
+    elif missing := [name for name in expected if name not in started]:
         more = f" ({rehearsal.last_warning})" if rehearsal.last_warning else ""
-        because, outcome = f"{expected[len(started)]} did not start{more}", Outcome.NOT_REACHED
+        because, outcome = f"{missing[0]} did not start{more}", Outcome.NOT_REACHED
     text = f"starts in the order {', '.join(expected)}"
     return Claim(kind=ClaimKind.START, text=text, outcome=outcome, because=because)
 

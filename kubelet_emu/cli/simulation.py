@@ -14,7 +14,7 @@ import trio
 from attrs import define, field
 from trio.testing import MockClock
 
-from kubelet_emu.cli.emulator import make_cluster
+from kubelet_emu.cli.emulator import SIMULATED_NODE, make_cluster
 from kubelet_emu.cli.failures import SpinError
 from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from kubelet_emu.simulator.opening import Machine, open_machine
@@ -53,6 +53,7 @@ async def open_simulated(running: Running) -> AsyncIterator[ClusterEmulator]:
         simulation=plan.inputs.simulation,
         runnables=plan.inputs.runnables,
         exit_code_on_term=plan.options.sim_on_term,
+        hostname=plan.options.node_name or SIMULATED_NODE,
     )
     watch = SpinWatch()
     trio.lowlevel.add_instrument(watch)

@@ -40,6 +40,7 @@ class Machine:
     images: Mapping[str, SimulatedImage] = field(factory=dict)
     exit_code_on_term: int | None = 0
     oom_kills_group: bool = False
+    hostname: str = "node1"
 
 
 @frozen(kw_only=True)
@@ -71,6 +72,7 @@ async def open_machine(machine: Machine, timebase: Timebase) -> AsyncIterator[Op
         oom_kills_group=machine.oom_kills_group,
         exit_code_on_term=machine.exit_code_on_term,
         adapt=programs,
+        hostname=machine.hostname,
     )
     async with runtime:
         yield OpenMachine(runtime=cast("Runtime", runtime), furnish=programs.furnish)

@@ -151,8 +151,10 @@ class Container:
 
     @property
     def hostname(self) -> str:
-        """Return the pod's host name."""
-        return self.sandbox.config.hostname or self.sandbox.config.metadata.name
+        """Return the pod's host name, with the machine's network the machine's."""
+        config = self.sandbox.config
+        is_of_node = config.namespaces.network is NamespaceMode.NODE
+        return config.hostname or (self.machine.hostname if is_of_node else config.metadata.name)
 
     @property
     def network(self) -> str:

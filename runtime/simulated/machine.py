@@ -38,6 +38,7 @@ class Machine:
     boot_seconds: float = 0.0
     memory_bytes: int = DEFAULT_MEMORY_BYTES
     cpus: int = 8
+    hostname: str = "node1"
     network: Network = field(factory=Network, init=False)
 
     def files(self, network: NamespaceMode) -> NetworkFiles:

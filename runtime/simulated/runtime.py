@@ -90,6 +90,7 @@ class SimulatedRuntime:
         oom_kills_group: bool = False,
         exit_code_on_term: int | None = 0,
         adapt: Adapt | None = None,
+        hostname: str = "node1",
     ) -> None:
         """Make a machine with nothing on it but the images that are present from the start."""
         self._latencies = latencies
@@ -99,7 +100,9 @@ class SimulatedRuntime:
         host = Tree(Directory(), lambda: now().timestamp())
         hub = EventHub(lambda event: bool(faults.lost_events) and self._faults.is_lost(event, self._age()))
         turns = turn or self._referee.turn
-        self.machine = Machine(now, turns, hub, host, oom_kills_group=oom_kills_group, boot_seconds=latencies.boot)
+        self.machine = Machine(
+            now, turns, hub, host, oom_kills_group=oom_kills_group, boot_seconds=latencies.boot, hostname=hostname
+        )
         self._images = ImageStore(images or {}, default_image, seed, self._faults, turns)
         self._volumes = VolumeStore(host.now)
         commands = Commands(self._images, self._volumes, programs, exit_code_on_term, adapt)

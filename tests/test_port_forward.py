@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import socket
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -463,3 +464,17 @@ async def test_each_place_leads_to_its_port() -> None:
         nursery.cancel_scope.cancel()
     for channel in dialled:
         channel.close()
+
+
+def test_a_reader_that_has_gone_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kubelet_emu.cli.forwarding import forward  # noqa: PLC0415 - one test's
+    from kubelet_emu.cli.standard_streams import OutputError  # noqa: PLC0415 - one test's
+
+    class Gone(io.TextIOWrapper):
+        def write(self, _text: str) -> int:
+            raise OutputError("its reader has gone")
+
+    with (tmp_path / "out").open("wb") as out:
+        monkeypatch.setattr("sys.stdout", Gone(out))
+        forward.say("Handling connection for 1")
+    assert (tmp_path / "out").read_bytes() == b""

@@ -15,6 +15,7 @@ from kubelet_emu.cli.forwarding.carrying import Carrier, NothingListensError, cl
 from kubelet_emu.cli.forwarding.finding import choose, pods_of
 from kubelet_emu.cli.forwarding.services_file import read_services
 from kubelet_emu.cli.forwarding.targets import POD, NotRunningError, TargetError
+from kubelet_emu.cli.standard_streams import OutputError, discard_stdout
 from runtime.api import CRIError, NotFoundError, PodSandboxState, RuntimeEventType
 
 if TYPE_CHECKING:
@@ -109,9 +110,9 @@ async def _forward(request: Request, runtime: DockerRuntime, chosen: Chosen) -> 
     async def dial(port: int) -> trio.abc.Stream:
         return await runtime.dialer.dial_loopback(sandbox, port)
 
-    carrier = Carrier(pod=chosen.pod.name, dial=dial, say=_say, complain=_complain)
+    carrier = Carrier(pod=chosen.pod.name, dial=dial, say=say, complain=complain)
     try:
-        places = await open_places(chosen.ports, request.addresses, _say, _complain)
+        places = await open_places(chosen.ports, request.addresses, say, complain)
     except NothingListensError as error:
         raise CRIError(str(error)) from error
     is_lost = False
@@ -162,9 +163,14 @@ async def _runs(runtime: RuntimeService, sandbox_id: SandboxID) -> bool:
         return False
 
 
-def _say(text: str) -> None:
-    click.echo(text)
+def say(text: str) -> None:
+    """Write a line; that nobody reads it any more is no reason to end."""
+    try:
+        click.echo(text)
+    except OutputError:
+        discard_stdout()
 
 
-def _complain(text: str) -> None:
+def complain(text: str) -> None:
+    """Write a line about what went wrong."""
     click.echo(text, err=True)

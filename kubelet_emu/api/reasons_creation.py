@@ -30,6 +30,8 @@ UNSUPPORTED_SUPPLEMENTAL_GROUPS_POLICY = "unsupported supplementalGroupsPolicy: 
 SUB_PATH_ABSOLUTE = "error SubPath `{path}` must not be an absolute path"
 SUB_PATH_BACKSTEPS = "unable to provision SubPath `{path}`: must not contain '..'"
 SUB_PATH_VALUE_MISSING = "missing value for {name}"
+SUB_PATH_NOT_MADE = "failed to create subPath directory for volumeMount {volume} of container {container}"
+SUB_PATH_NOT_PREPARED = "failed to prepare subPath for volumeMount {volume} of container {container}"
 VOLUME_TO_MOUNT_NOT_FOUND = "cannot find volume {volume} to mount into container {container}"
 RECURSIVE_READ_ONLY_UNSUPPORTED = (
     "failed to resolve recursive read-only mode: volume {volume} requested recursive read-only mode,"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from attrs import define, evolve
 
 from kubelet_emu.api import labels, reasons, reasons_creation
+from kubelet_emu.api.gotext import quote
 from kubelet_emu.api.v1 import ConfigMap, EphemeralContainer, Secret
 from kubelet_emu.kubelet.container_config import ContainerInput, generate_container_config, qos_class
 from kubelet_emu.kubelet.sandbox_config import generate_pod_sandbox_config
@@ -29,7 +30,7 @@ from kubelet_emu.rules.service_links import linked_services
 from kubelet_emu.rules.service_names import uses_cluster_names
 from kubelet_emu.rules.termination_message import log_tail, termination_message, wants_log
 from kubelet_emu.volumes.mounted import MountConfigError, make_mounts
-from runtime.api import CRIError, NamespaceMode
+from runtime.api import CRIError, NamespaceMode, SubPathError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,6 +111,7 @@ class NodeConfigMaker:
         try:
             environment = make_environment(pod, container, await self._sources(pod, container, sandbox.ips))
             mounts = make_mounts(container, self.volumes.mounted(pod), environment)
+            await self._prepare_sub_paths(container, mounts)
             own_mounts = await self._own_mounts(pod, container, attempt, sandbox.ips)
             target_id = self._target(container, sandbox)
         except (ContainerEnvironmentError, MountConfigError, FieldError, CRIError, LookupError) as error:
@@ -189,6 +191,19 @@ class NodeConfigMaker:
             files = {**known.files, selector.path: content.decode(errors="replace")} if content else known.files
             found[volume.name] = evolve(known, files=files)
         return found
+
+    async def _prepare_sub_paths(self, container: AnyContainer, mounts: tuple[Mount, ...]) -> None:
+        """Have what sub paths name made; MountConfigError without a detail, which could tell of the host's files."""
+        for asked, mount in zip(container.volume_mounts, mounts, strict=True):
+            if not mount.sub_path:
+                continue
+            try:
+                await self.runtime.prepare_sub_path(mount)
+            except SubPathError as error:
+                words = reasons_creation
+                text = words.SUB_PATH_NOT_MADE if error.is_missing else words.SUB_PATH_NOT_PREPARED
+                names = {"volume": quote(asked.name), "container": quote(container.name)}
+                raise MountConfigError(text.format(**names)) from error
 
     async def _own_mounts(
         self, pod: Pod, container: AnyContainer, attempt: int, pod_ips: tuple[str, ...]

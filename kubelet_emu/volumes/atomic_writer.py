@@ -66,9 +66,9 @@ def plan_update(
         for path, file in payload.items()
     }
     if payload:
-        tree[DATA_DIRECTORY] = VolumeFile(target=directory)
+        tree[DATA_DIRECTORY] = VolumeFile(target=directory, gid=gid)
     names = top_level(payload)
-    tree |= {name: VolumeFile(target=f"{DATA_DIRECTORY}/{name}") for name in names}
+    tree |= {name: VolumeFile(target=f"{DATA_DIRECTORY}/{name}", gid=gid) for name in names}
     remove: tuple[str, ...] = ()
     if old is not None and old.payload:
         remove = (*(name for name in top_level(old.payload) if name not in names), old.directory)

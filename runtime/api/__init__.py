@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         RuntimeUnavailableError,
         SignatureValidationError,
         StartError,
+        SubPathError,
     )
     from runtime.api.services import ImageService, Runtime, RuntimeService, VolumeService
     from runtime.api.states import ContainerState, PodSandboxState
@@ -110,6 +111,7 @@ __all__ = [
     "SeccompProfile",
     "SignatureValidationError",
     "StartError",
+    "SubPathError",
     "VolumeConfig",
     "VolumeFile",
     "VolumeHandle",

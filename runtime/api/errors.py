@@ -19,6 +19,15 @@ class RuntimeUnavailableError(CRIError):
     """The runtime does not answer."""
 
 
+class SubPathError(CRIError):
+    """A part of a volume can't be mounted: it leads out of the volume, or, `is_missing`, it can't be made."""
+
+    def __init__(self, message: str, *, is_missing: bool) -> None:
+        """Keep what went wrong beside the message."""
+        super().__init__(message)
+        self.is_missing = is_missing
+
+
 class StartError(CRIError):
     """The container's process could not be started; the container is EXITED with 128 and reason StartError."""
 

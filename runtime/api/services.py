@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ContainerID,
         ImageID,
         LinuxContainerResources,
+        Mount,
         NamespaceMode,
         PodSandboxConfig,
         SandboxID,
@@ -157,6 +158,9 @@ class VolumeService(Protocol):
 
     async def read_volume(self, handle: VolumeHandle, path: str, *, last_bytes: int) -> bytes:
         """Return the end of one file, at most `last_bytes`; empty when there is none."""
+
+    async def prepare_sub_path(self, mount: Mount) -> None:
+        """Make what a mount's sub path names, unless it is there: a folder with the volume's mode; SubPathError."""
 
     async def volume_usage(self, handle: VolumeHandle) -> int:
         """Return the bytes of the files in a volume, 0 where that can't be measured; NotFoundError."""

@@ -7,6 +7,7 @@ Differs: the archive calls replace files one by one, not by a rename.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import functools
 import io
@@ -18,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import trio
-from attrs import define
+from attrs import define, frozen
 
-from runtime.api import VOLUME_FOLDER_MODE, NotFoundError, VolumeConfig
+from runtime.api import VOLUME_FOLDER_MODE, NotFoundError, SubPathError, VolumeConfig
 from runtime.docker import naming
 
 if TYPE_CHECKING:
@@ -33,6 +34,15 @@ if TYPE_CHECKING:
 
 MOUNT_POINT = "v"
 HELPER_LOOK_SECONDS = 0.02
+_GO_MODE_DIR = 1 << 31
+
+
+@frozen(kw_only=True)
+class _Found:
+    """Something in a volume; `link_target` is where a link leads to in the end, in the container that was asked."""
+
+    link_target: str
+    is_folder: bool
 
 
 @define(eq=False)
@@ -179,7 +189,8 @@ class EngineStore:
         name = self.name(handle)
         if not sub_path:
             return {"Type": "volume", "Source": name, "VolumeOptions": {"NoCopy": True}}
-        if not await self._has(name, sub_path):
+        sub_path, is_there = await self._real_sub_path(name, sub_path)
+        if not is_there:
             folders = [str(parent) for parent in reversed(PurePosixPath(sub_path, "x").parents[:-1])]
             config = await self._config(name)
             entries = [_folder_entry(folder, config.mode, config.gid) for folder in folders]
@@ -190,17 +201,40 @@ class EngineStore:
         source = f"{inspected['Mountpoint']}/{sub_path}"
         return {"Type": "bind", "Source": source, "BindOptions": {"Propagation": "rslave"}}  # all it accepts there
 
+    async def _real_sub_path(self, name: str, sub_path: str) -> tuple[str, bool]:
+        """Return a sub path without its links, and whether it is there; SubPathError when one leads out.
+
+        The engine tells where a link leads to in the end, seen from the container that carries the volume.
+        """
+        real, parts = PurePosixPath(), PurePosixPath(sub_path).parts
+        for count, part in enumerate(parts):
+            found = await self._found(name, str(real / part))
+            if found is None:
+                return str(real.joinpath(*parts[count:])), False
+            inside = _inside(found.link_target) if found.link_target else real / part
+            if inside is None:
+                raise SubPathError(f"subPath {sub_path!r} leads out of its volume", is_missing=count + 1 < len(parts))
+            real = inside
+            if found.link_target:
+                found = await self._found(name, str(real))
+            if found is None or (count + 1 < len(parts) and not found.is_folder):
+                raise SubPathError(f"subPath {sub_path!r} can't be made", is_missing=True)
+        return str(real), True
+
+    async def _found(self, name: str, path: str) -> _Found | None:
+        """Return what is at a path, the last link not followed; None when there is nothing."""
+        try:
+            return await self.bridge.read(lambda client: _stat(client, name, f"/{MOUNT_POINT}/{path}"))
+        except NotFoundError:
+            return None
+
     async def _config(self, name: str) -> VolumeConfig:
         """Return what a volume was made from."""
         inspected = await self.bridge.read(lambda client: client.inspect_volume(name))
         return VolumeConfig(**json.loads(inspected["Labels"][naming.VOLUME_LABEL])["config"])
 
     async def _has(self, name: str, path: str) -> bool:
-        try:
-            await self.bridge.read(lambda client: _stat(client, name, f"/{MOUNT_POINT}/{path}"))
-        except NotFoundError:
-            return False
-        return True
+        return await self._found(name, path) is not None
 
 
 def _tmpfs_options(config: VolumeConfig) -> dict[str, str]:
@@ -248,8 +282,16 @@ def _content_of(name: str, path: str, client: Any) -> list[str]:  # noqa: ANN401
         return [entry.name.rstrip("/") for entry in archive.getmembers()]
 
 
-def _stat(client: Any, name: str, path: str) -> None:  # noqa: ANN401 - the SDK's client
-    """Raise unless there is something under a path of a container."""
+def _inside(target: str) -> PurePosixPath | None:
+    """Return a path of the carrier as one of its volume, None when it is elsewhere."""
+    root = PurePosixPath(f"/{MOUNT_POINT}")
+    return PurePosixPath(target).relative_to(root) if PurePosixPath(target).is_relative_to(root) else None
+
+
+def _stat(client: Any, name: str, path: str) -> _Found:  # noqa: ANN401 - the SDK's client
+    """Return what is at a path of a container; raise when there is nothing."""
     url = client._url("/containers/{0}/archive", name)  # noqa: SLF001
     response = client.head(url, params={"path": path}, timeout=client.timeout)
     client._raise_for_status(response)  # noqa: SLF001
+    found = json.loads(base64.b64decode(response.headers["X-Docker-Container-Path-Stat"]))
+    return _Found(link_target=found["linkTarget"], is_folder=bool(found["mode"] & _GO_MODE_DIR))

@@ -19,13 +19,13 @@ import attrs
 from attrs import define, frozen
 
 from runtime.api import VOLUME_FOLDER_MODE, CRIError, NotFoundError, VolumeConfig
+from runtime.docker.sub_paths import FOLDER_FLAGS, real_sub_path, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runtime.api import VolumeFile
 
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _DETACH = 2  # MNT_DETACH
 _CONFIG_FILE = "volume.json"
 
@@ -99,7 +99,7 @@ class FolderStore:
         root = self._open_data(handle)
         try:
             parts = PurePosixPath(path)
-            parent = _walk(root, parts.parent)
+            parent = walk(root, parts.parent)
             try:
                 return _read_end(parent, parts.name, last_bytes)
             finally:
@@ -120,25 +120,9 @@ class FolderStore:
             return
 
     def source(self, handle: str, sub_path: str) -> str:
-        """Return what to bind mount; a sub path that is missing becomes a folder, one that leads out is refused.
-
-        Source: kubelet subpath.SafeMakeDir: the new folder has the volume's own permissions.
-        """
+        """Return what to bind mount; SubPathError when the sub path leads out of the volume or can't be made."""
         data = self.folder(handle).data
-        if not sub_path:
-            return str(data)
-        target = data / sub_path
-        real = Path(os.path.realpath(target))
-        if not real.is_relative_to(os.path.realpath(data)):
-            raise CRIError(f"subPath {sub_path!r} leads out of volume {handle!r}")
-        if not real.exists():
-            root = self._open_data(handle)
-            try:
-                made = _walk(root, PurePosixPath(sub_path), make=stat.S_IMODE(os.fstat(root).st_mode))
-                os.close(made)
-            finally:
-                os.close(root)
-        return str(real)
+        return real_sub_path(data, sub_path) if sub_path else str(data)
 
     def list(self) -> Iterator[tuple[str, VolumeConfig]]:
         """Yield the volumes that are there; one that is removed meanwhile is left out."""
@@ -162,7 +146,7 @@ class FolderStore:
 
     def _open_data(self, handle: str) -> int:
         try:
-            return os.open(self.folder(handle).data, _FOLDER_FLAGS)
+            return os.open(self.folder(handle).data, FOLDER_FLAGS)
         except OSError as error:
             raise NotFoundError(f"volume {handle!r} does not exist") from error
 
@@ -184,39 +168,15 @@ def _remove_tree(path: Path) -> None:
             continue
 
 
-def _walk(root: int, path: PurePosixPath, *, make: int | None = None) -> int:
-    """Return a descriptor of a folder below `root`, without following links; `make` is the mode of missing folders."""
-    current = os.dup(root)
-    for part in path.parts:
-        try:
-            if make is not None:
-                _make_folder(current, part, make)
-            following = os.open(part, _FOLDER_FLAGS, dir_fd=current)
-        finally:
-            os.close(current)
-        current = following
-    return current
-
-
-def _make_folder(parent: int, name: str, mode: int) -> None:
-    """Make a folder with the given permissions whatever the umask, unless it exists.
-
-    A set-group-id parent hands its group on, and the bit: fsGroup reaches all that is below.
-    """
-    try:
-        os.mkdir(name, dir_fd=parent)
-    except FileExistsError:
-        return
-    os.chmod(name, mode | os.fstat(parent).st_mode & stat.S_ISGID, dir_fd=parent)
-
-
 def _write_file(root: int, path: PurePosixPath, file: VolumeFile) -> None:
     """Write one file or link beside its place and rename it there."""
-    parent = _walk(root, path.parent, make=VOLUME_FOLDER_MODE)
+    parent = walk(root, path.parent, make=VOLUME_FOLDER_MODE)
     temporary = f".kubelet-emu-{path.name}"[:255]
     try:
         if file.target is not None:
             os.symlink(file.target, temporary, dir_fd=parent)
+            uid, gid = (-1 if owner is None else owner for owner in (file.uid, file.gid))
+            os.chown(temporary, uid, gid, dir_fd=parent, follow_symlinks=False)
         else:
             _write_data(parent, temporary, file)
         os.rename(temporary, path.name, src_dir_fd=parent, dst_dir_fd=parent)
@@ -230,7 +190,7 @@ def _write_file(root: int, path: PurePosixPath, file: VolumeFile) -> None:
 def _rewrite_file(root: int, path: PurePosixPath, data: bytes) -> bool:
     """Put data into a file that is there, never leaving it empty meanwhile; False when there is none."""
     try:
-        parent = _walk(root, path.parent)
+        parent = walk(root, path.parent)
         try:
             descriptor = os.open(path.name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
         finally:
@@ -255,7 +215,7 @@ def _write_data(parent: int, name: str, file: VolumeFile) -> None:
 def _remove_path(root: int, path: PurePosixPath) -> None:
     """Remove a file, a link, or a folder with its content; what is gone is fine."""
     try:
-        parent = _walk(root, path.parent)
+        parent = walk(root, path.parent)
     except FileNotFoundError:
         return
     try:

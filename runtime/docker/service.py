@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         ImageID,
         LinuxContainerResources,
         LogLine,
+        Mount,
         NamespaceMode,
         NetworkFiles,
         PodSandboxConfig,
@@ -351,6 +352,10 @@ class DockerRuntime:
     async def read_volume(self, handle: VolumeHandle, path: str, *, last_bytes: int) -> bytes:
         """Return the end of one file; empty when there is none."""
         return await self._volumes.read(handle, path, last_bytes)
+
+    async def prepare_sub_path(self, mount: Mount) -> None:
+        """Make what a mount's sub path names, unless it is there; SubPathError."""
+        await self._volumes.prepare(mount)
 
     async def volume_usage(self, handle: VolumeHandle) -> int:
         """Return the bytes of the files in a volume, 0 where the engine's files can't be seen; NotFoundError."""

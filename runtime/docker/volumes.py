@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import trio
@@ -13,10 +14,10 @@ from runtime.api import CRIError, VolumeHandle
 from runtime.docker import naming
 from runtime.docker.engine_volumes import MOUNT_POINT, EngineStore, read_file
 from runtime.docker.folders import FolderStore
+from runtime.docker.sub_paths import real_sub_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from runtime.api import Mount, VolumeConfig, VolumeFile
     from runtime.docker.bridge import Bridge
@@ -187,12 +188,21 @@ class Volumes:
 
     async def _source(self, mount: Mount) -> dict[str, Any]:
         if mount.host_path is not None:
-            return {"Type": "bind", "Source": mount.host_path}
+            is_whole = not mount.sub_path
+            source = mount.host_path if is_whole else await self._below_host_path(mount.host_path, mount.sub_path)
+            return {"Type": "bind", "Source": source}
         handle = mount.volume or ""
         folders = await self.folders()
         if folders is None:
             return await self.engine.mount(handle, mount.sub_path)
         return {"Type": "bind", "Source": await _on_disk(folders.source, handle, mount.sub_path)}
+
+    async def prepare(self, mount: Mount) -> None:
+        """Make what a mount's sub path names; SubPathError."""
+        await self._source(mount)
+
+    async def _below_host_path(self, path: str, sub_path: str) -> str:
+        return await _on_disk(real_sub_path, Path(path), sub_path)
 
     def _api_version(self) -> tuple[int, ...]:
         return tuple(map(int, self.bridge.http.api_version.split(".")))

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         ImageID,
         LinuxContainerResources,
         LogLine,
+        Mount,
         NamespaceMode,
         NetworkFiles,
         PodSandboxConfig,
@@ -359,6 +360,11 @@ class SimulatedRuntime:
         """Return the end of one file, at most `last_bytes`; empty when there is none."""
         await self._enter()
         return self._volumes.read(handle, path, last_bytes)
+
+    async def prepare_sub_path(self, mount: Mount) -> None:
+        """Make what a mount's sub path names, unless it is there; SubPathError."""
+        await self._enter()
+        self._volumes.prepare_sub_path(mount, self.machine.host)
 
     async def volume_usage(self, handle: VolumeHandle) -> int:
         """Return the bytes of the files in a volume; NotFoundError."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from engine_pods import PodMaker, new_instance, sandbox_config
 
-from runtime.api import CRIError, Mount, NotFoundError, VolumeConfig, VolumeFile, VolumeHandle
+from runtime.api import CRIError, Mount, NotFoundError, SubPathError, VolumeConfig, VolumeFile, VolumeHandle
 from runtime.docker import DockerRuntime
 
 if TYPE_CHECKING:
@@ -108,13 +108,16 @@ async def test_sub_paths_name_folders_and_files(pod: PodMaker) -> None:
 @pytest.mark.parametrize("medium", ["", "Memory"])
 async def test_a_group_reaches_all_that_is_made_in_a_volume(pod: PodMaker, medium: str) -> None:
     handle = await volume(pod, medium=medium, mode=0o2777, gid=3000)
-    await pod.runtime.write_volume(handle, {"dir/a": VolumeFile(data=b"A\n", gid=3000)})
+    tree = {"dir/a": VolumeFile(data=b"A\n", gid=3000), "link": VolumeFile(target="dir/a", gid=3000)}
+    await pod.runtime.write_volume(handle, tree)
     mounts = [Mount(container_path="/v", volume=handle)]
     if not medium:
         mounts.append(Mount(container_path="/s", volume=handle, sub_path="sub/deep"))
-    script = "cd /v; mkdir -p sub/deep; touch new sub/deep/new; stat -c '%a %g %n' . dir; stat -c '%g' new sub/deep/new"
+    script = (
+        "cd /v; mkdir -p sub/deep; touch new sub/deep/new; stat -c '%a %g %n' . dir link; stat -c %g new sub/deep/new"
+    )
     lines = await pod.log_of(await pod.start("a", script, mounts=tuple(mounts)))
-    assert lines == ["2777 3000 .", "2755 3000 dir", "3000", "3000"]
+    assert lines == ["2777 3000 .", "2755 3000 dir", "777 3000 link", "3000", "3000"]
 
 
 async def test_a_planted_link_does_not_lead_out(pod: PodMaker, tmp_path: Path) -> None:
@@ -131,13 +134,62 @@ async def test_a_planted_link_does_not_lead_out(pod: PodMaker, tmp_path: Path) -
     assert os.listdir(outside) == ["secret"]  # noqa: PTH208 - the names alone
 
 
-async def test_a_sub_path_that_leads_out_is_refused(folder_runtime: DockerRuntime, busybox: ImageID) -> None:
-    config = sandbox_config()
-    pod = PodMaker(folder_runtime, busybox, config, await folder_runtime.run_pod_sandbox(config))
+@pytest.mark.parametrize(
+    ("sub_path", "is_missing"),
+    [
+        pytest.param("root", False, id="a link to a folder of the host"),
+        pytest.param("up", False, id="a link that climbs out"),
+        pytest.param("dir/root", False, id="a link further down"),
+        pytest.param("root/none/at/all", True, id="below a link out of the volume"),
+        pytest.param("nothing", True, id="a link to nothing"),
+        pytest.param("file/below", True, id="below a file"),
+    ],
+)
+async def test_a_sub_path_that_leads_out_is_refused(pod: PodMaker, sub_path: str, is_missing: bool) -> None:  # noqa: FBT001 - a table
     handle = await volume(pod)
-    await pod.runtime.write_volume(handle, {"out": VolumeFile(target="/etc")})
-    with pytest.raises(CRIError, match=r"subPath 'out/passwd' leads out of volume"):
-        await pod.create("a", "", mounts=(Mount(container_path="/x", volume=handle, sub_path="out/passwd"),))
+    up = "../" * 20 + "etc"
+    plant = (
+        f"cd /v; mkdir dir; ln -s /etc root; ln -s {up} up; ln -s /etc dir/root; ln -s none nothing; echo text > file"
+    )
+    await pod.log_of(await pod.start("p", plant, mounts=(Mount(container_path="/v", volume=handle),)))
+    mount = Mount(container_path="/x", volume=handle, sub_path=sub_path)
+    with pytest.raises(SubPathError) as caught:
+        await pod.runtime.prepare_sub_path(mount)
+    assert caught.value.is_missing is is_missing
+    with pytest.raises(SubPathError):
+        await pod.create("a", "", mounts=(mount,))
+    assert await pod.runtime.read_volume(handle, "file", last_bytes=9) == b"text\n"
+
+
+async def test_links_that_stay_in_the_volume_are_followed(pod: PodMaker) -> None:
+    handle = await volume(pod, mode=0o755)
+    tree = {
+        "..data": VolumeFile(target="..1"),
+        "..1/sub/file": VolumeFile(data=b"text\n"),
+        "sub": VolumeFile(target="..data/sub"),
+    }
+    await pod.runtime.write_volume(handle, tree)
+    mounts = tuple(
+        Mount(container_path=f"/{at}", volume=handle, sub_path=sub_path)
+        for at, sub_path in (("folder", "sub"), ("file", "sub/file"), ("new", "sub/new/deep"))
+    )
+    script = "cat /folder/file /file; touch /new/x; ls /folder/new/deep; stat -c %a /new"
+    assert await pod.log_of(await pod.start("a", script, mounts=mounts)) == ["text", "text", "x", "755"]
+
+
+async def test_a_part_of_a_host_folder_is_mounted_alone(pod: PodMaker, tmp_path: Path) -> None:
+    base = tmp_path / "given"
+    (base / "part").mkdir(parents=True)
+    (base / "part" / "file").write_text("part\n")
+    (base / "whole").write_text("whole\n")
+    (base / "out").symlink_to("/etc")
+    parts = (("/part", "part"), ("/file", "part/file"), ("/made", "made"))
+    mounts = tuple(Mount(container_path=at, host_path=str(base), sub_path=path) for at, path in parts)
+    lines = await pod.log_of(await pod.start("a", "cat /part/file /file; ls /part /made", mounts=mounts))
+    assert lines == ["part", "part", "/made:", "", "/part:", "file"]
+    assert (base / "made").is_dir()
+    with pytest.raises(SubPathError):
+        await pod.create("b", "", mounts=(Mount(container_path="/o", host_path=str(base), sub_path="out"),))
 
 
 async def test_host_folders_are_mounted_read_only_when_asked(pod: PodMaker, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from journal_makers import (
 
 from kubelet_emu.api.batch_v1 import JobCondition, JobStatus
 from kubelet_emu.journal.fold import facts_of
-from kubelet_emu.journal.records import JobRecord, ManifestRecord, ObjectRef
+from kubelet_emu.journal.records import JobRecord, LogRecord, ManifestRecord, ObjectRef
 from kubelet_emu.journal.summary import summarize
 from kubelet_emu.journal.summary_json import summary_object
 from kubelet_emu.journal.summary_text import format_summary
@@ -174,6 +174,42 @@ ENDINGS = {
 @pytest.mark.parametrize(("records", "expected"), ENDINGS.values(), ids=ENDINGS.keys())
 def test_who_ended_a_run(records: list[object], expected: str) -> None:
     assert text_of(ONE, start(1, "main"), *records).splitlines()[-1] == f"ended  {expected}"
+
+
+def lines_of(container: str, *lines: str, run: int = 1) -> list[LogRecord]:
+    """Return what a run wrote, two seconds after the beginning."""
+    return [LogRecord(at=at(2), ref=POD, container=container, run=run, line=line) for line in lines]
+
+
+@pytest.mark.parametrize("code", [1, 137])
+def test_the_last_lines_of_what_failed_of_itself_are_shown(code: int) -> None:
+    written = lines_of("main", *(f"line {n}" for n in range(1, 8)), "\x1b[31mred")
+    text = text_of(ONE, start(1, "main"), *written, end(5, "main", code))
+    assert text.splitlines()[-6:] == [
+        f"ended  main {'exited by itself with 1' if code == 1 else 'exit 137: killed by something outside'}",
+        "       | line 4",
+        "       | line 5",
+        "       | line 6",
+        "       | line 7",
+        "       | \\e[31mred",
+    ]
+
+
+def test_only_the_newest_run_of_what_failed_shows_its_lines() -> None:
+    first, second = lines_of("main", "first"), lines_of("main", "second", run=2)
+    ends = end(3, "main", 1), end(13, "main", 2, run=2)
+    text = text_of(ONE, start(1, "main"), *first, ends[0], start(12, "main", run=2), *second, ends[1])
+    assert text.splitlines()[-3:] == [
+        "ended  main#1 exited by itself with 1",
+        "ended  main#2 exited by itself with 2",
+        "       | second",
+    ]
+
+
+@pytest.mark.parametrize("name", ["our SIGKILL after the grace", "our signal, answered by an error"])
+def test_what_was_stopped_shows_no_lines(name: str) -> None:
+    text = text_of(ONE, start(1, "main"), *lines_of("main", "working"), *ENDINGS[name][0])
+    assert "working" not in text
 
 
 def test_killed_containers_are_named_first() -> None:

@@ -253,7 +253,7 @@ class _Run:
     def _sum_up(self, why: Why) -> None:
         """Say what became of the run: to people, and as the last line of JSON."""
         facts = self.session.facts
-        self.outputs.err.write(format_summary(summarize(facts), _width()))
+        self.outputs.err.write(self.outputs.secrets.scrub(format_summary(summarize(facts), _width())))
         if self.plan.options.output == "json":
             from kubelet_emu.journal.summary_json import summary_object
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import deque
 from typing import TYPE_CHECKING
 
 from attrs import define, field
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from kubelet_emu.journal.records import ObjectRef
 
 DEFAULT_GRACE_SECONDS = 30
+KEPT_LINES = 5
+"""How many of the last lines of a run are kept."""
 
 
 class ContainerKind(enum.Enum):
@@ -44,6 +47,7 @@ class RunFacts:
     startup_ok_at: datetime | None = None
     pre_stop_seconds: float | None = None
     post_start_seconds: float | None = None
+    last_lines: deque[str] = field(factory=lambda: deque(maxlen=KEPT_LINES))
 
     @property
     def seconds(self) -> float | None:

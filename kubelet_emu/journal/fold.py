@@ -108,7 +108,7 @@ class Facts:
             case EffectRecord(seconds=float() | int()):
                 _see_hook(self._run(record, entry.at), record)
             case LogRecord():
-                _see_line(self._run(record, entry.at), entry.at)
+                _see_line(self._run(record, entry.at), record.line, entry.at)
             case EventRecord():
                 self._see_event(record, entry.at)
             case JobRecord():
@@ -197,8 +197,9 @@ def _see_stop(run: RunFacts, record: StopRecord, at: datetime) -> None:
         run.signalled_at = run.signalled_at or at
 
 
-def _see_line(run: RunFacts, at: datetime) -> None:
+def _see_line(run: RunFacts, line: str, at: datetime) -> None:
     """Take a run that writes as started, also where its own record comes later."""
+    run.last_lines.append(line)
     if run.started_at is None:
         run.started_at = at
 

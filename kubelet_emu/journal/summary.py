@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SLOW_STOP_SECONDS = 0.5
 SHOWN_SECONDS = 0.05
 
+_FAILED_OF_ITSELF = frozenset({EndedBy.ITSELF, EndedBy.OUT_OF_MEMORY, EndedBy.OUTSIDE})
 _GRACE_SLACK_SECONDS = 0.5
 
 
@@ -55,10 +56,14 @@ class StopStep:
 
 @frozen(kw_only=True)
 class BadEnd:
-    """A run that ended badly, or a container that never ran: `name` carries #run when there were several."""
+    """A run that ended badly, or a container that never ran: `name` carries #run when there were several.
+
+    `lines` are the last ones of a container's newest run, where it failed of itself.
+    """
 
     name: str
     text: str
+    lines: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -231,7 +236,8 @@ def _bad_end(pod: PodFacts, container: ContainerFacts, run: RunFacts, stop_at: d
     if ending is None or not ending.text:
         return None
     name = container.name if len(container.runs) == 1 else f"{container.name}#{run.run}"
-    return BadEnd(name=name, text=ending.text)
+    is_telling = run is container.last_run and ending.by in _FAILED_OF_ITSELF
+    return BadEnd(name=name, text=ending.text, lines=tuple(run.last_lines) if is_telling else ())
 
 
 def killed(pod: PodSummary) -> tuple[str, ...]:

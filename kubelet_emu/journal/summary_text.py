@@ -39,7 +39,9 @@ def _pod_lines(pod: PodSummary, width: int) -> list[str]:
     if pod.stops:
         tail = f"      order: {pod.order}" if pod.order else ""
         lines += _wrapped("stop", [_stop_text(step) for step in pod.stops], tail, width)
-    lines += [f"ended  {end.name} {harmless(end.text, 300)}" for end in pod.bad_ends]
+    for end in pod.bad_ends:
+        lines.append(f"ended  {end.name} {harmless(end.text, 300)}")
+        lines += [f"       | {harmless(line, 200)}" for line in end.lines]
     return lines
 
 

@@ -32,12 +32,24 @@ def address(process: Process, host: str) -> str | None:
         return host
     if host == process.container.hostname:
         return _LOCAL
+    words = _line_of(process, host)
+    if not words:
+        return None
+    return _LOCAL if words[0] == process.container.sandbox.address else words[0]
+
+
+def whole_name(process: Process) -> str:
+    """Return this pod's full name: the first one of the line of /etc/hosts that has its host name."""
+    own = process.container.hostname
+    words = _line_of(process, own)
+    return words[1] if words else own
+
+
+def _line_of(process: Process, host: str) -> list[str]:
+    """Return the words of the first line of /etc/hosts that has a name, none without such a line."""
     data = bytes(getattr(access.get(process, "/etc/hosts"), "data", b"")).decode(errors="replace")
-    for line in data.splitlines():
-        words = line.partition("#")[0].split()
-        if host in words[1:]:
-            return _LOCAL if words[0] == process.container.sandbox.address else words[0]
-    return None
+    lines = (line.partition("#")[0].split() for line in data.splitlines())
+    return next((words for words in lines if host in words[1:]), [])
 
 
 def need_address(process: Process, host: str) -> str:

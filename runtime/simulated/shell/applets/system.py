@@ -9,6 +9,7 @@ import trio
 from runtime.simulated import access
 from runtime.simulated.shell.applets.base import AppletError, UsageError, complain, options, put, tell
 from runtime.simulated.shell.applets.modes import account_number
+from runtime.simulated.shell.applets.naming import whole_name
 from runtime.simulated.shell.launch import NOT_FOUND
 from runtime.simulated.tree import File
 
@@ -124,7 +125,7 @@ async def whoami(process: Process, name: str, arguments: list[str]) -> int:
 
 
 async def hostname(process: Process, name: str, arguments: list[str]) -> int:
-    """Print the pod's host name, its address with -i."""
+    """Print the pod's host name, its address with -i, the name that /etc/hosts gives it with -f."""
     taken = options(arguments, "sidf")
     if taken.rest:
         raise AppletError("sethostname: Operation not permitted")
@@ -132,7 +133,9 @@ async def hostname(process: Process, name: str, arguments: list[str]) -> int:
     if taken.has("i"):
         text = process.container.sandbox.address or "127.0.0.1"
     elif taken.has("d"):
-        text = text.partition(".")[2]
+        text = whole_name(process).partition(".")[2]
+    elif taken.has("f"):
+        text = whole_name(process)
     elif taken.has("s"):
         text = text.partition(".")[0]
     await put(process, f"{text}\n")

@@ -13,7 +13,7 @@ import trio
 import trio.testing
 from attrs import evolve, frozen
 from click.testing import CliRunner
-from kubelet_rig import a_node, a_pod, container, stops
+from kubelet_rig import a_node, a_pod, container, lives, stops
 
 from kubelet_emu.api.meta import ObjectMeta
 from kubelet_emu.api.v1 import ConfigMap, ContainerPort
@@ -249,7 +249,7 @@ def test_what_is_not_there_or_does_not_run_is_said(target: str, text: str, kind:
 
 
 def test_pods_of_another_namespace_are_not_seen() -> None:
-    with pytest.raises(TargetError, match=r'^pods "a" not found$'):
+    with pytest.raises(TargetError, match=r'^pods "a" not found; there is one with -n other$'):
         chosen("a", evolve(found("a"), namespace="other"))
 
 
@@ -275,6 +275,15 @@ async def test_pods_are_what_the_runtime_holds(autojump_clock: MockClock) -> Non
             await gone.wait()
         assert [each.is_running for each in await pods_of(node.runtime, "one")] in ([], [False])
         await until_gone(node.runtime, pod.sandbox_id)
+
+
+async def test_a_pod_runs_while_its_container_waits_to_restart(autojump_clock: MockClock) -> None:
+    async with a_node({"main": (lives(1, 1),)}) as node:
+        node.create(a_pod())
+        node.create(a_pod(container("main", image="kemu/none:1", image_pull_policy="Never"), name="waits"))
+        await node.until(5)
+        running = {each.name: each.is_running for each in await pods_of(node.runtime, "one")}
+        assert running == {"p": True, "waits": False}
 
 
 # --- Services of a run

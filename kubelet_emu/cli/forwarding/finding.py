@@ -38,7 +38,7 @@ _SUFFIX = "-[bcdfghjklmnpqrstvwxz2456789]{5}"
 
 @frozen(kw_only=True)
 class FoundPod:
-    """A pod that a runtime holds."""
+    """A pod that a runtime holds. It runs while its sandbox does, once one of its containers has begun."""
 
     instance: str
     sandbox_id: SandboxID
@@ -83,7 +83,7 @@ async def pods_of(runtime: RuntimeService, instance: str) -> tuple[FoundPod, ...
 
 def _found(sandbox: PodSandboxStatus, containers: Iterable[ContainerSummary], instance: str) -> FoundPod:
     known = tuple(containers)
-    runs = any(each.state is ContainerState.RUNNING for each in known)
+    has_begun = any(each.state in {ContainerState.RUNNING, ContainerState.EXITED} for each in known)
     ports = [port for each in known for port in labels.parse_container_annotations(each.annotations).ports]
     return FoundPod(
         instance=instance,
@@ -91,7 +91,7 @@ def _found(sandbox: PodSandboxStatus, containers: Iterable[ContainerSummary], in
         name=sandbox.metadata.name,
         namespace=sandbox.metadata.namespace,
         created_at=sandbox.created_at,
-        is_running=runs and sandbox.state is PodSandboxState.READY,
+        is_running=has_begun and sandbox.state is PodSandboxState.READY,
         labels=sandbox.labels,
         ports=tuple(ports),
     )
@@ -104,15 +104,19 @@ def choose(
 
     Of several pods of a workload it is one that runs, the oldest.
     """
-    here = [each for each in pods if each.namespace == namespace]
+    known = tuple(pods)
+    here = [each for each in known if each.namespace == namespace]
     if target.kind == SERVICE:
         return _by_service(target, words, [each for each in services if each.metadata.namespace == namespace], here)
-    if target.kind == POD:
-        found = [each for each in here if each.name == target.name]
-    else:
-        found = [each for each in here if each.belongs_to(target)]
-    pod = _the_one(target, found, here)
+    meant = [each for each in known if _is_meant(each, target)]
+    if meant and not any(each.namespace == namespace for each in meant):
+        raise TargetError(f"{_not_found(target, '')}; there is one with -n {meant[0].namespace}")
+    pod = _the_one(target, [each for each in meant if each.namespace == namespace], here)
     return Chosen(pod=pod, ports=ports_of_pod(words, pod.name, pod.ports))
+
+
+def _is_meant(pod: FoundPod, target: Target) -> bool:
+    return pod.name == target.name if target.kind == POD else pod.belongs_to(target)
 
 
 def _by_service(target: Target, words: tuple[PortWords, ...], services: list[Service], here: list[FoundPod]) -> Chosen:

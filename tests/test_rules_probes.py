@@ -21,15 +21,14 @@ from kubelet_emu.api.v1_status import (
 )
 from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.rules.observed import ProbeKind, ProbeResult
+from kubelet_emu.rules.probe_times import ProbeTimes, probe_times
 from kubelet_emu.rules.probes import (
     ProbeStep,
     ProbeTick,
-    ProbeTimes,
     ProbeWorkerState,
     is_adopted,
     needs_readiness_run,
     observe,
-    probe_times,
     probed_containers,
     runtime_id,
     step,

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 
 from kubelet_emu.advice.advices import Advice, listed, seconds
 from kubelet_emu.advice.subjects import Role
-from kubelet_emu.rules.probes import probe_times
+from kubelet_emu.rules.probe_times import probe_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,16 +17,15 @@ from kubelet_emu.kubelet.probing import attempt_probe
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.observed import ProbeKind, ProbeResult, ProbeResults
 from kubelet_emu.rules.probe_outcomes import counted_result, probe_event
+from kubelet_emu.rules.probe_times import ProbeTimes, probe_times
 from kubelet_emu.rules.probes import (
     ProbeTick,
-    ProbeTimes,
     ProbeWorkerState,
     find_status,
     is_adopted,
     is_pod_ready,
     needs_readiness_run,
     observe,
-    probe_times,
     probed_containers,
     probes_of,
     runtime_id,

@@ -26,7 +26,7 @@ from kubelet_emu.rules.probe_outcomes import (
     http_outcome,
     tcp_outcome,
 )
-from kubelet_emu.rules.probes import probe_times
+from kubelet_emu.rules.probe_times import probe_times
 from runtime.api import CRIError, ExecTimeoutError
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 
 from kubelet_emu.api import reasons
 from kubelet_emu.rules.observed import ProbeKind, ProbeResult
+from kubelet_emu.rules.probe_times import probe_times
 from kubelet_emu.rules.restart_policy import (
     RESTART_ALL_CONTAINERS,
     container_should_restart,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.v1_handlers import Probe
     from kubelet_emu.api.v1_status import ContainerStatus, PodStatus
     from kubelet_emu.config.features import FeatureGates
+    from kubelet_emu.rules.probe_times import ProbeTimes
 
 ADOPTION_MARGIN_SECONDS = 10
 
@@ -38,17 +40,6 @@ INITIAL_RESULTS = {
     ProbeKind.STARTUP: ProbeResult.UNKNOWN,
 }
 """What is stored for a new container until its probe decides (kubelet v1.36 newWorker)."""
-
-
-@frozen(kw_only=True)
-class ProbeTimes:
-    """A probe's numbers with their defaults (kubelet v1.36 SetDefaults_Probe)."""
-
-    initial_delay: int
-    period: int
-    timeout: int
-    success_threshold: int
-    failure_threshold: int
 
 
 @frozen(kw_only=True)
@@ -91,17 +82,6 @@ class ProbeStep:
     def is_idle(self, before: ProbeWorkerState) -> bool:
         """Tell whether it is nothing, with a state that stays `before`."""
         return self.state is before and self.goes_on and not (self.run or self.stored or self.removed)
-
-
-def probe_times(probe: Probe) -> ProbeTimes:
-    """Return a probe's numbers; 0 and absent both mean the default (kubelet v1.36 SetDefaults_Probe)."""
-    return ProbeTimes(
-        initial_delay=probe.initial_delay_seconds or 0,
-        period=probe.period_seconds or 10,
-        timeout=probe.timeout_seconds or 1,
-        success_threshold=probe.success_threshold or 1,
-        failure_threshold=probe.failure_threshold or 3,
-    )
 
 
 def probe_of(container: Container, kind: ProbeKind) -> Probe | None:

@@ -14,7 +14,8 @@ from kubelet_emu.api.v1_handlers import Probe
 from kubelet_emu.api.v1_status import ContainerState, ContainerStateRunning, ContainerStatus, PodStatus
 from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.rules.observed import ProbeKind, ProbeResult
-from kubelet_emu.rules.probes import INITIAL_RESULTS, ProbeTick, ProbeWorkerState, observe, probe_times, step
+from kubelet_emu.rules.probe_times import probe_times
+from kubelet_emu.rules.probes import INITIAL_RESULTS, ProbeTick, ProbeWorkerState, observe, step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

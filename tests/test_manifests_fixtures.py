@@ -62,6 +62,11 @@ def test_a_volume_that_nothing_mounts_is_told_of(source: str) -> None:
         ),
         ("initContainers: [{name: i, image: i, securityContext: {privileged: false}}]", []),
         (
+            "initContainers: [{name: i, image: i, ports: [{containerPort: 1}, {containerPort: 2, hostPort: 3}]}]",
+            ["initContainers[0].ports[1].hostPort"],
+        ),
+        ("hostNetwork: true, initContainers: [{name: i, image: i, ports: [{containerPort: 1, hostPort: 1}]}]", []),
+        (
             (
                 "initContainers: [{name: i, image: i, securityContext: {procMount: Unmasked,"
                 " seccompProfile: {type: Localhost, localhostProfile: a.json},"
@@ -78,6 +83,20 @@ def test_a_volume_that_nothing_mounts_is_told_of(source: str) -> None:
 def test_fields_without_effect_are_named(spec: str, paths: list[str]) -> None:
     text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {{containers: [{{name: c, image: i}}], {spec}}}\n"
     assert [note.path for note in not_emulated(load_text(text).objects[0])] == [f"spec.{path}" for path in paths]
+
+
+@pytest.mark.parametrize(
+    ("address", "is_told"),
+    [("127.0.0.2", False), ("'::1'", False), ("0.0.0.0", False), ("'::'", False), ("10.1.2.3", True), ("zz", True)],
+)
+def test_an_address_that_a_host_port_does_not_get_is_told(address: str, *, is_told: bool) -> None:
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n"
+        f"  - {{name: c, image: i, ports: [{{containerPort: 1}}, {{containerPort: 2, hostPort: 3, hostIP: {address}}}]}}\n"
+    )
+    notes = [f"{note.path}: {note.text}" for note in not_emulated(load_text(text).objects[0])]
+    told = f"hostIP {address} counts only with --publish-address: else the port is opened at 127.0.0.1"
+    assert notes == ([f"spec.containers[0].ports[1].hostIP: {told}"] if is_told else [])
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

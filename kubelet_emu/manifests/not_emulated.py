@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from kubelet_emu.api.schema import fields_of
+from kubelet_emu.manifests.network_not_emulated import network_not_emulated
 from kubelet_emu.manifests.security_not_emulated import security_not_emulated
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def not_emulated(loaded: Loaded) -> tuple[Problem, ...]:
             *_ignored(spec),
             *_volumes(spec),
             *_devices(spec),
+            *network_not_emulated(spec),
             *security_not_emulated(spec),
         )
     )

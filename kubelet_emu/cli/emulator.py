@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kubelet_emu.cli.options import RunOptions
     from kubelet_emu.cli.run_plan import Running
     from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
+    from kubelet_emu.control.serving import Control
     from runtime.api import ContainerID, Runtime, RuntimeStatus
     from runtime.docker import DockerRuntime
 
@@ -45,10 +46,15 @@ class ClusterEmulator:
 
     cluster: Cluster
     inputs: Inputs
+    control: Control | None = None
 
     async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
-        """Be the cluster until cancelled; containers live on."""
-        await self.cluster.run(task_status=task_status)
+        """Be the cluster until cancelled, and answer second terminals; containers live on."""
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self.cluster.run)
+            if self.control is not None:
+                await nursery.start(self.control.serve, self.cluster)
+            task_status.started()
 
     def create(self) -> None:
         """Create what pods refer to, then the pods and workloads."""
@@ -163,7 +169,7 @@ def make_cluster(running: Running, runtime: Runtime, status: RuntimeStatus) -> C
         emit=running.emit,
         log=structlog.get_logger(),
     )
-    return ClusterEmulator(cluster=cluster, inputs=plan.inputs)
+    return ClusterEmulator(cluster=cluster, inputs=plan.inputs, control=running.control)
 
 
 def make_settings(running: Running) -> KubeletSettings:

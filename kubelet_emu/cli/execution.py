@@ -19,6 +19,7 @@ from kubelet_emu.cli.hint_watch import HintWatch
 from kubelet_emu.cli.inputs import read_inputs, show_problems
 from kubelet_emu.cli.outputs import open_outputs
 from kubelet_emu.cli.pull_watch import PullWatch
+from kubelet_emu.cli.reach import Reach
 from kubelet_emu.cli.run_plan import Plan, Running
 from kubelet_emu.cli.session import Session
 from kubelet_emu.cli.sinks import AfterEnd
@@ -189,6 +190,7 @@ class _Run:
     hints: HintWatch = field(init=False)
     waits: WaitWatch = field(init=False)
     pulls: PullWatch = field(init=False)
+    reach: Reach | None = field(default=None, init=False)
     _drawn: list[Entry] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -208,9 +210,13 @@ class _Run:
         self.hints = HintWatch(self.session.facts, self._hint)
         self.waits = WaitWatch(self.session.facts, self._tell_waiting)
         self.pulls = PullWatch(self._tell_of_pull, self.outputs.live)
+        if not options.is_simulated:
+            self.reach = Reach(self.plan, self.timebase.epoch)
+        kept = () if self.reach is None else self.reach.sinks
+        shown = self.outputs.sinks(self.timebase.epoch, options)
         self.journal = Journal(
             now=self.timebase.now,
-            sinks=(*self.outputs.sinks(self.timebase.epoch, options), *pictures, self.session, self.hints, self.waits),
+            sinks=(*shown, *pictures, *kept, self.session, self.hints, self.waits),
             redactor=Redactor(key=self._redaction_key(), log_values=options.log_values),
             secrets=self.outputs.secrets,
         )
@@ -272,13 +278,17 @@ class _Run:
     async def _in_its_folder(self, open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]]) -> Why:
         """Run the session; its folder goes with it, unless something is kept or left."""
         instance, options = self.plan.instance, self.plan.options
-        if not options.is_simulated:
+        control = None
+        if self.reach is not None:
             _make_folder(instance)
             write_services(instance.path, self.plan.inputs.stored)
-        running = Running(plan=self.plan, emit=self.emit, timebase=self.timebase, on_pull=self.pulls)
+            control = self.reach.open()
+        running = Running(plan=self.plan, emit=self.emit, timebase=self.timebase, on_pull=self.pulls, control=control)
         try:
             return await self.session.run(lambda: open_emulator(running))
         finally:
+            if self.reach is not None:
+                self.reach.close(self.outputs.say)
             if not options.keep and not self.session.left():
                 instance.remove()
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kubelet_emu.cli.options import RunOptions
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
+    from kubelet_emu.control.serving import Control
     from kubelet_emu.embedding.instances import Instance
     from kubelet_emu.images.mirrors import Mirror
     from kubelet_emu.images.outcome import PullUpdate
@@ -41,3 +42,4 @@ class Running:
     emit: Callable[[Record], None]
     timebase: Timebase
     on_pull: Callable[[PullUpdate], None] | None = None
+    control: Control | None = None

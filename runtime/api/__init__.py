@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         StartError,
         SubPathError,
     )
-    from runtime.api.services import ImageService, Runtime, RuntimeService, VolumeService
+    from runtime.api.services import ExecSession, ImageService, Runtime, RuntimeService, VolumeService
     from runtime.api.states import ContainerState, PodSandboxState
     from runtime.api.statuses import (
         ContainerStatus,
@@ -78,6 +78,7 @@ __all__ = [
     "ContainerSummary",
     "DNSConfig",
     "ExecResult",
+    "ExecSession",
     "ExecStartError",
     "ExecTimeoutError",
     "Image",

@@ -40,6 +40,25 @@ if TYPE_CHECKING:
     )
 
 
+class ExecSession(Protocol):
+    """A command that runs in a container, with its streams."""
+
+    async def send(self, data: bytes) -> None:
+        """Write to the command's standard input; what it doesn't read any more is dropped."""
+
+    async def send_eof(self) -> None:
+        """End the command's standard input."""
+
+    async def receive(self) -> tuple[str, bytes] | None:
+        """Return the next output as ("stdout" or "stderr", bytes), None at its end; with a terminal all is stdout."""
+
+    async def resize(self, rows: int, columns: int) -> None:
+        """Set the size of the command's terminal; one that has ended has none."""
+
+    async def exit_code(self) -> int:
+        """Return the command's exit code once its output has ended; ExecStartError when it could not start."""
+
+
 class RuntimeService(Protocol):
     """Sandboxes and containers, as the CRI's RuntimeService."""
 
@@ -107,6 +126,11 @@ class RuntimeService(Protocol):
         ExecTimeoutError after `timeout_seconds` (None: no limit) counted from the command's real start;
         ExecStartError when it can't start.
         """
+
+    def exec_stream(
+        self, container_id: ContainerID, command: tuple[str, ...], *, stdin: bool = False, tty: bool = False
+    ) -> AbstractAsyncContextManager[ExecSession]:
+        """Start a command with its streams open: ExecStartError, NotFoundError. Leaving closes them; it may go on."""
 
     def container_logs(
         self, container_id: ContainerID, *, follow: bool = False, tail: int | None = None, since: datetime | None = None

@@ -6,19 +6,21 @@ command that runs holds no turn. A timeout counts from the command's real start,
 
 from __future__ import annotations
 
+from collections import deque
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import trio
 from attrs import define, field
 
-from runtime.api import ExecResult, ExecStartError, ExecTimeoutError, NotFoundError
+from runtime.api import CRIError, ExecResult, ExecStartError, ExecTimeoutError, NotFoundError
 from runtime.docker import errors
 from runtime.docker.frames import Demultiplexer
 from runtime.docker.local import kill_process_of
 from runtime.docker.logs import error_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from runtime.docker.bridge import Bridge
     from runtime.docker.http import EngineConnection
@@ -27,6 +29,7 @@ MAXIMUM_OUTPUT_BYTES = 16 << 20
 FIRST_LOOK_SECONDS = 0.02
 LOOK_AGAIN_SECONDS = 0.05
 _UPGRADE = {"Connection": "Upgrade", "Upgrade": "tcp"}
+_FAILURE = b"OCI runtime exec failed"
 _NOT_STARTED_CODES = frozenset({126, 127, 128})
 
 
@@ -60,13 +63,13 @@ class Execs:
         output = _Output()
         turn = _Turn(self.bridge.execs)
         async with turn:
-            exec_id = await self._create(container_id, command, stdin=False)
+            exec_id = await self._create(container_id, command)
             connection = await self._start(exec_id)
             try:
                 ended = await self._read_within(connection, exec_id, output, (turn, timeout_seconds))
             finally:
                 await connection.aclose()
-        state = await self._ended(exec_id) if ended else await self._inspect(exec_id)
+        state = await self.ended(exec_id) if ended else await self._inspect(exec_id)
         if not ended:
             await trio.to_thread.run_sync(kill_process_of, int(state.get("Pid") or 0), container_id)
             raise ExecTimeoutError(errors.exec_timeout(command, timeout_seconds or 0), output.all())
@@ -78,19 +81,36 @@ class Execs:
             exec_id = await self._create(container_id, command, stdin=True)
             return ExecStream(await self._start(exec_id))
 
-    async def _create(self, container_id: str, command: Sequence[str], *, stdin: bool) -> str:
+    @asynccontextmanager
+    async def session(
+        self, container_id: str, command: Sequence[str], *, stdin: bool, tty: bool
+    ) -> AsyncIterator[DockerExecSession]:
+        """Start a command with its streams open; ExecStartError, NotFoundError. It may outlive the block."""
+        async with self.bridge.execs:
+            exec_id = await self._create(container_id, command, stdin=stdin, tty=tty)
+            connection = await self._start(exec_id, tty=tty)
+        try:
+            yield DockerExecSession(self, exec_id, connection, Demultiplexer(is_raw=tty))
+        finally:
+            await connection.aclose()
+
+    async def _create(
+        self, container_id: str, command: Sequence[str], *, stdin: bool = False, tty: bool = False
+    ) -> str:
         """Make an exec; ExecStartError when the container does not run."""
         try:
             created = await self.bridge.urgent(
-                lambda client: client.exec_create(container_id, list(command), stdin=stdin, stdout=True, stderr=True)
+                lambda client: client.exec_create(
+                    container_id, list(command), stdin=stdin, stdout=True, stderr=True, tty=tty
+                )
             )
         except errors.NotRunningError as error:
             raise ExecStartError(errors.exec_in_dead("CONTAINER_EXITED")) from error
         return str(created["Id"])
 
-    async def _start(self, exec_id: str) -> EngineConnection:
+    async def _start(self, exec_id: str, *, tty: bool = False) -> EngineConnection:
         """Start an exec and return the connection that carries its streams."""
-        body = {"Detach": False, "Tty": False}
+        body = {"Detach": False, "Tty": tty}
         connection = await self.bridge.http.open("POST", f"/exec/{exec_id}/start", headers=_UPGRADE, body=body)
         if connection.status in {101, 200}:
             return connection
@@ -137,7 +157,7 @@ class Execs:
             if state.get("Pid") or not state.get("Running"):
                 return
 
-    async def _ended(self, exec_id: str) -> dict[str, Any]:
+    async def ended(self, exec_id: str) -> dict[str, Any]:
         """Return the state of an exec whose streams have ended: the engine learns its code a little later."""
         while True:
             state = await self._inspect(exec_id)
@@ -153,14 +173,67 @@ class Execs:
             return {"Running": False, "ExitCode": 137, "Pid": 0}
         return state
 
+    async def resize(self, exec_id: str, rows: int, columns: int) -> None:
+        """Set the size of an exec's terminal; one that has ended has none."""
+        with suppress(CRIError):
+            await self.bridge.urgent(lambda client: client.exec_resize(exec_id, height=rows, width=columns))
+
 
 def _result(exec_id: str, state: dict[str, Any], output: _Output) -> ExecResult:
-    """Return the outcome; the engine reports a command that never started as 126 or 127 with its text as output."""
-    code = int(state.get("ExitCode") or 0)
-    text = output.all()
-    if code in _NOT_STARTED_CODES and not state.get("Pid") and b"OCI runtime exec failed" in text:
-        raise ExecStartError(errors.exec_failure(exec_id, text.decode(errors="replace")))
+    """Return the outcome; ExecStartError."""
+    code = _exit_code(exec_id, state, output.all())
     return ExecResult(exit_code=code, stdout=bytes(output.stdout), stderr=bytes(output.stderr))
+
+
+def _exit_code(exec_id: str, state: dict[str, Any], text: bytes) -> int:
+    """Return the code; the engine reports a command that never started as 126 or 127 with its text as output."""
+    code = int(state.get("ExitCode") or 0)
+    if code in _NOT_STARTED_CODES and not state.get("Pid") and _FAILURE in text:
+        raise ExecStartError(errors.exec_failure(exec_id, text.decode(errors="replace")))
+    return code
+
+
+@define(eq=False)
+class DockerExecSession:
+    """See `runtime.api.ExecSession`."""
+
+    _execs: Execs
+    _exec_id: str
+    _connection: EngineConnection
+    _frames: Demultiplexer
+    _ready: deque[tuple[str, bytes]] = field(factory=deque, init=False)
+    _failure: bytes = field(default=b"", init=False)
+
+    async def send(self, data: bytes) -> None:
+        """Write to the command's standard input."""
+        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            await self._connection.send(data)
+
+    async def send_eof(self) -> None:
+        """End the command's standard input."""
+        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            await self._connection.send_eof()
+
+    async def receive(self) -> tuple[str, bytes] | None:
+        """Return the next output; the engine's own text of a command that can't start is no output."""
+        while not self._ready:
+            chunk = await self._connection.receive()
+            if chunk is None:
+                return None
+            for stream, payload in self._frames.feed(chunk):
+                if payload.startswith(_FAILURE) or self._failure:
+                    self._failure += payload
+                else:
+                    self._ready.append((stream, payload))
+        return self._ready.popleft()
+
+    async def resize(self, rows: int, columns: int) -> None:
+        """Set the size of the command's terminal."""
+        await self._execs.resize(self._exec_id, rows, columns)
+
+    async def exit_code(self) -> int:
+        """Return the command's exit code; ExecStartError when it could not start."""
+        return _exit_code(self._exec_id, await self._execs.ended(self._exec_id), self._failure)
 
 
 @define(eq=False)

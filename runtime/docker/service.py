@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         ContainerStatus,
         ContainerSummary,
         ExecResult,
+        ExecSession,
         Image,
         ImageID,
         LinuxContainerResources,
@@ -294,6 +295,12 @@ class DockerRuntime:
     ) -> ExecResult:
         """Run a command in a running container; ExecTimeoutError, ExecStartError, NotFoundError."""
         return await self._execs.run(container_id, command, timeout_seconds)
+
+    def exec_stream(
+        self, container_id: ContainerID, command: tuple[str, ...], *, stdin: bool = False, tty: bool = False
+    ) -> AbstractAsyncContextManager[ExecSession]:
+        """Start a command with its streams open: ExecStartError, NotFoundError. Leaving closes them; it may go on."""
+        return self._execs.session(container_id, command, stdin=stdin, tty=tty)
 
     def container_logs(
         self, container_id: ContainerID, *, follow: bool = False, tail: int | None = None, since: datetime | None = None

@@ -6,6 +6,7 @@ switched off. What happens at one instant is ordered by `turn`, so a run does no
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
 import trio
@@ -22,6 +23,7 @@ from runtime.api import (
 from runtime.simulated import signals
 from runtime.simulated.commands import Commands
 from runtime.simulated.events import EventHub
+from runtime.simulated.exec_session import EndedSession
 from runtime.simulated.faults import FaultPlan, Faults
 from runtime.simulated.images import ImageStore, SimulatedImage
 from runtime.simulated.latencies import Latencies
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
         ContainerStatus,
         ContainerSummary,
         ExecResult,
+        ExecSession,
         Image,
         ImageID,
         LinuxContainerResources,
@@ -298,6 +301,14 @@ class SimulatedRuntime:
         result = await self._pods.container(container_id).exec(command, timeout_seconds)
         await self._enter(self._latencies.exec_end)
         return result
+
+    @asynccontextmanager
+    async def exec_stream(
+        self, container_id: ContainerID, command: tuple[str, ...], *, stdin: bool = False, tty: bool = False
+    ) -> AsyncIterator[ExecSession]:
+        """Run a command to its end: its input is empty, its output comes whole; ExecStartError."""
+        del stdin, tty
+        yield EndedSession(await self.exec_sync(container_id, command))
 
     def container_logs(
         self, container_id: ContainerID, *, follow: bool = False, tail: int | None = None, since: datetime | None = None

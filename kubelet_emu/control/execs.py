@@ -1,0 +1,95 @@
+"""The methods that reach into a container: exec, and a signal from outside."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import trio
+from attrs import frozen
+
+from kubelet_emu.control.protocol import ControlError, Params, Reason
+
+if TYPE_CHECKING:
+    from kubelet_emu.control.desk import Desk
+    from kubelet_emu.control.protocol import Message
+    from kubelet_emu.control.server import Exchange
+    from runtime.api import ExecSession
+
+MOST_SIDE = 10_000
+SIGNALS = frozenset({"HUP", "INT", "QUIT", "KILL", "USR1", "USR2", "PIPE", "ALRM", "TERM", "CONT", "STOP", "WINCH"})
+
+
+@frozen
+class Execs:
+    """The methods, over a run."""
+
+    desk: Desk
+
+    async def exec(self, params: Params, exchange: Exchange) -> Message:
+        """Run a command in a container and return its exit code; ControlError, CRIError.
+
+        Events are `stdout` and `stderr`, in base 64. Input is `stdin`, in base 64, `eof`, and `rows` with `columns`.
+        A client that leaves closes the command's streams; the command may go on, as with a kubelet.
+        """
+        pod, container = self.desk.pod(params), params.text("container")
+        command = params.words("command")
+        container_id = await self.desk.running(pod, container)
+        has_stdin, has_tty = params.flag("stdin"), params.flag("tty")
+        self.desk.note_request(
+            pod, f"exec in {container}: {command[0]}", {"because": "kubelet-emu exec", "container": container}
+        )
+        runtime = self.desk.cluster.runtime
+        async with runtime.exec_stream(container_id, command, stdin=has_stdin, tty=has_tty) as session:
+            await _resize(session, params)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_hand_in, session, exchange)
+                await _hand_out(session, exchange)
+                nursery.cancel_scope.cancel()
+            return {"exitCode": await session.exit_code()}
+
+    async def kill(self, params: Params, _: Exchange) -> Message:
+        """Send a signal to a running container from outside; ControlError, CRIError."""
+        pod, container = self.desk.pod(params), params.text("container")
+        signal = _signal(params.text("signal", "SIGKILL"))
+        container_id = await self.desk.running(pod, container)
+        self.desk.note_request(
+            pod, f"{signal} to {container}", {"because": "kubelet-emu kill", "container": container, "signal": signal}
+        )
+        await self.desk.cluster.runtime.kill_container(container_id, signal)
+        return {"signal": signal}
+
+
+async def _hand_out(session: ExecSession, exchange: Exchange) -> None:
+    """Send a command's output to its end; it stops writing while the client doesn't read."""
+    while (piece := await session.receive()) is not None:
+        stream, data = piece
+        await exchange.send({stream: base64.b64encode(data).decode("ascii")})
+
+
+async def _hand_in(session: ExecSession, exchange: Exchange) -> None:
+    """Give a command what the client sends."""
+    async for message in exchange.inputs:
+        params = Params(given=message)
+        with suppress(ControlError, binascii.Error):  # who sends nonsense has sent nothing
+            await _resize(session, params)
+            if data := params.optional_text("stdin"):
+                await session.send(base64.b64decode(data))
+            if params.flag("eof"):
+                await session.send_eof()
+
+
+async def _resize(session: ExecSession, params: Params) -> None:
+    rows, columns = params.whole("rows", least=1), params.whole("columns", least=1)
+    if rows is not None and columns is not None:
+        await session.resize(min(rows, MOST_SIDE), min(columns, MOST_SIDE))
+
+
+def _signal(word: str) -> str:
+    """Return a signal's full name from `TERM`, `sigterm` or the like; ControlError."""
+    name = word.upper().removeprefix("SIG")
+    if name not in SIGNALS:
+        raise ControlError(Reason.BAD_REQUEST, f"{word!r} is no signal: use one of {', '.join(sorted(SIGNALS))}")
+    return f"SIG{name}"

@@ -1,0 +1,73 @@
+"""The control socket of a run from its opening to its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import trio
+from attrs import frozen
+
+from kubelet_emu.control.desk import Desk
+from kubelet_emu.control.execs import Execs
+from kubelet_emu.control.logs import Logs
+from kubelet_emu.control.objects import Objects
+from kubelet_emu.control.places import SOCKET
+from kubelet_emu.control.server import ControlServer, Streaming, open_socket
+from kubelet_emu.journal.records import NoteRecord
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kubelet_emu.cluster.cluster import Cluster
+    from kubelet_emu.control.event_log import EventLog
+    from kubelet_emu.control.places import RunFacts
+    from kubelet_emu.control.protocol import Message, Params
+    from kubelet_emu.control.server import Exchange
+
+
+@frozen(kw_only=True)
+class Control:
+    """What a run needs to be reached: its state folder, who it is, its events."""
+
+    folder: Path
+    facts: RunFacts
+    events: EventLog
+
+    async def serve(self, cluster: Cluster, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Serve the socket until cancelled; where there can be none, say so and do without."""
+        try:
+            listener = await open_socket(self.folder)
+        except OSError as error:
+            text = f"no second terminal can reach this run: {self.folder / SOCKET}: {error.strerror or error}"
+            cluster.emit(NoteRecord(level="warning", text=text))
+            task_status.started()
+            return
+        try:
+            await make_server(cluster, self.facts, self.events).run(listener, task_status=task_status)
+        finally:
+            (self.folder / SOCKET).unlink(missing_ok=True)
+
+
+def make_server(cluster: Cluster, facts: RunFacts, events: EventLog) -> ControlServer:
+    """Return the server of a run, with all its methods."""
+    desk = Desk(cluster=cluster, events=events)
+    objects, execs = Objects(desk), Execs(desk)
+
+    async def info(params: Params, _: Exchange) -> Message:
+        del params
+        await trio.lowlevel.checkpoint()
+        return {**facts.to_json(), "now": desk.now()}
+
+    return ControlServer(
+        greeting=facts.to_json,
+        methods={
+            "info": info,
+            "list": objects.listed,
+            "get": objects.get,
+            "watch": Streaming(objects.watch),
+            "delete": objects.delete,
+            "logs": Streaming(Logs(desk).read),
+            "exec": Streaming(execs.exec),
+            "kill": execs.kill,
+        },
+    )

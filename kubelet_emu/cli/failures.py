@@ -12,6 +12,7 @@ from attrs import frozen
 
 from kubelet_emu.apiserver.errors import AlreadyExistsError
 from kubelet_emu.cli.exit_status import BAD_INPUT, FAILED, INTERRUPTED, NO_ENGINE
+from kubelet_emu.control.errors import ControlError, Reason
 from kubelet_emu.embedding.errors import ManifestError
 from runtime.api import CRIError, RuntimeUnavailableError
 
@@ -29,7 +30,7 @@ class SpinError(Exception):
     """Virtual time stands still: a task goes on without ever waiting."""
 
 
-EXPECTED = InputError | ManifestError | CRIError | KeyboardInterrupt | SpinError | AlreadyExistsError
+EXPECTED = InputError | ManifestError | CRIError | KeyboardInterrupt | SpinError | AlreadyExistsError | ControlError
 
 
 @frozen
@@ -53,10 +54,20 @@ def explain(error: BaseException) -> Failure:
         notes = getattr(expected, "__notes__", [])
         hint = "\n".join(notes) or "is an engine running? `make engine` of the project's checkout sets one up"
         return Failure(NO_ENGINE, f"error: no container engine: {expected}\n{hint}")
+    if isinstance(expected, ControlError):
+        return Failure(FAILED, _of_server(expected))
     if isinstance(expected, ManifestError):
         return Failure(BAD_INPUT, str(expected))
     status = BAD_INPUT if isinstance(expected, InputError | AlreadyExistsError) else FAILED
     return Failure(status, "\n".join([f"error: {expected}", *getattr(expected, "__notes__", [])]))
+
+
+_OF_SERVER = frozenset({Reason.NOT_FOUND, Reason.BAD_REQUEST, Reason.CONFLICT, Reason.INVALID, Reason.EXPIRED})
+
+
+def _of_server(error: ControlError) -> str:
+    """Return an error of a run's socket in kubectl's words for one of an API server."""
+    return f"Error from server ({error.reason.value}): {error}" if error.reason in _OF_SERVER else f"error: {error}"
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, cast
 import trio
 from attrs import define, field
 
+from kubelet_emu.control.errors import ControlError, Reason
 from kubelet_emu.control.places import short_path
-from kubelet_emu.control.protocol import (
-    VERSION,
-    ControlError,
-    LineReader,
-    Message,
-    Reason,
-    Request,
-    parse_message,
-    raise_error,
-    to_line,
-)
+from kubelet_emu.control.protocol import VERSION, LineReader, Message, Request, parse_message, raise_error, to_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -72,6 +63,10 @@ class ControlClient:
                 return
             yield cast("Message", message.get("event", {}))
         raise ControlError(Reason.ENDED, "the run has ended")
+
+    async def aclose(self) -> None:
+        """Leave."""
+        await self.stream.aclose()
 
     async def send(self, message: Message) -> None:
         """Send a line: a request, or input of one that streams; ControlError when the run has ended."""

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from kubelet_emu.api.codec import encode
 from kubelet_emu.apiserver.errors import NotFoundError
-from kubelet_emu.control.protocol import ControlError, Reason
+from kubelet_emu.control.errors import ControlError, Reason
 from kubelet_emu.journal.records import ObjectRef, RequestRecord
 from runtime.api import ContainerState
 
@@ -46,7 +46,12 @@ class Desk:
         return found
 
     async def running(self, pod: Pod, container: str) -> ContainerID:
-        """Return the running container of a name; ControlError when it doesn't run, CRIError."""
+        """Return the running container of a name; ControlError when it isn't the pod's or doesn't run, CRIError."""
+        spec = pod.spec
+        known = {each.name for each in (*spec.init_containers, *spec.containers)}
+        if container not in known | {each.name for each in spec.ephemeral_containers}:
+            text = f"container {container} is not valid for pod {pod.metadata.name}"
+            raise ControlError(Reason.BAD_REQUEST, text)
         status = (await self.cluster.observe(pod.metadata.uid or "")).find(container)
         if status is None or status.state is not ContainerState.RUNNING:
             raise ControlError(Reason.NOT_RUNNING, f'container not found ("{container}")')

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import trio
 from attrs import frozen
 
-from kubelet_emu.control.protocol import ControlError, Params, Reason
+from kubelet_emu.control.errors import ControlError, Reason
+from kubelet_emu.control.protocol import Params
 
 if TYPE_CHECKING:
     from kubelet_emu.control.desk import Desk

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubelet_emu.control.protocol import ControlError, Reason
+from kubelet_emu.control.errors import ControlError, Reason
 
 if TYPE_CHECKING:
     from kubelet_emu.api.v1 import Pod

@@ -9,8 +9,8 @@ import trio
 from attrs import frozen
 
 from kubelet_emu.api.codec import parse_time
+from kubelet_emu.control.errors import ControlError, Reason
 from kubelet_emu.control.log_choice import container_to_read
-from kubelet_emu.control.protocol import ControlError, Reason
 from kubelet_emu.journal.logs import to_text
 from runtime.api import ContainerID, NotFoundError
 
@@ -63,10 +63,11 @@ class Logs:
 
 
 def _event(line: LogLine) -> Message:
-    """Return a line with its time, nine digits of a second as a runtime writes it."""
-    at = line.at.astimezone(UTC)
-    return {
-        "line": to_text(line.line, line.cut_bytes),
-        "at": f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond:06d}000Z",
-        "stream": line.stream,
-    }
+    """Return a line with its time."""
+    return {"line": to_text(line.line, line.cut_bytes), "at": time_text(line.at), "stream": line.stream}
+
+
+def time_text(moment: datetime) -> str:
+    """Return a time with nine digits of a second, as a runtime writes it into logs."""
+    at = moment.astimezone(UTC)
+    return f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond:06d}000Z"

@@ -15,13 +15,14 @@ from attrs import define, field, frozen
 from kubelet_emu.apiserver.errors import NotFoundError
 from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.control.desk import DEFAULT_NAMESPACE, EVENT, Desk, to_json
-from kubelet_emu.control.protocol import ControlError, Message, Params, Reason
+from kubelet_emu.control.errors import ControlError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kubelet_emu.apiserver.watches import WatchEvent
     from kubelet_emu.control.event_log import KeptEvent
+    from kubelet_emu.control.protocol import Message, Params
     from kubelet_emu.control.server import Exchange
 
 MOST_PENDING = 1024

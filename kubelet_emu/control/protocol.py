@@ -7,13 +7,14 @@ over a connection; who wants two at once opens two. While a method streams, line
 
 from __future__ import annotations
 
-import enum
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 import trio
 from attrs import define, field, frozen
+
+from kubelet_emu.control.errors import ControlError, Reason
 
 if TYPE_CHECKING:
     from kubelet_emu.apiserver.errors import APIError
@@ -22,36 +23,6 @@ VERSION = 1
 VERSIONS = (VERSION,)
 MOST_LINE_BYTES = 1 << 20
 CHUNK_BYTES = 65536
-
-
-class Reason(enum.Enum):
-    """What kind of error an answer is: the API's words where it has one."""
-
-    BAD_REQUEST = "BadRequest"
-    UNSUPPORTED_VERSION = "UnsupportedVersion"
-    UNKNOWN_METHOD = "UnknownMethod"
-    NOT_FOUND = "NotFound"
-    CONFLICT = "Conflict"
-    INVALID = "Invalid"
-    EXPIRED = "Expired"
-    TOO_MANY = "TooManyRequests"
-    NOT_RUNNING = "NotRunning"
-    RUNTIME = "RuntimeError"
-    INTERNAL = "InternalError"
-    ENDED = "Ended"
-
-
-class ControlError(Exception):
-    """A request was refused, or could not be done; `reason` says which kind of refusal."""
-
-    def __init__(self, reason: Reason, message: str) -> None:
-        """Keep the reason beside the message."""
-        super().__init__(message)
-        self.reason = reason
-
-    def __str__(self) -> str:
-        """Return the message."""
-        return str(self.args[0])
 
 
 def of_api_error(error: APIError) -> ControlError:

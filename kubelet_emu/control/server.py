@@ -17,14 +17,13 @@ import trio
 from attrs import define, field, frozen
 
 from kubelet_emu.apiserver.errors import APIError
+from kubelet_emu.control.errors import ControlError, Reason
 from kubelet_emu.control.places import SOCKET, short_path
 from kubelet_emu.control.protocol import (
     VERSIONS,
-    ControlError,
     LineReader,
     Message,
     Params,
-    Reason,
     Request,
     error_message,
     of_api_error,

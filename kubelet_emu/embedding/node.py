@@ -21,6 +21,7 @@ from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.config.features import gates_for
 from kubelet_emu.config.kubelet_configuration import KubeletConfiguration
 from kubelet_emu.config.told import tell
+from kubelet_emu.control.event_log import EventLog
 from kubelet_emu.embedding.arguments import check_containers, check_manifest, check_seconds
 from kubelet_emu.embedding.errors import ManifestError
 from kubelet_emu.embedding.manifests import name_of, read_manifests
@@ -84,6 +85,7 @@ class Node:
     cluster: Cluster = field(repr=False)
     recording: Recording = field(repr=False)
     seen: PodsSeen = field(repr=False)
+    events: EventLog = field(repr=False)
     entries: list[Entry] = field(repr=False)
     failures: list[Answer] = field(factory=list, repr=False)
     _rng: random.Random = field(init=False, repr=False)
@@ -287,9 +289,9 @@ async def _ungrouped_interrupts() -> AsyncIterator[None]:
 
 
 def _node(options: NodeOptions, world: World) -> Node:
-    recording, seen = Recording(), PodsSeen()
+    recording, seen, events = Recording(), PodsSeen(), EventLog()
     entries: list[Entry] = []
-    journal = Journal(world.timebase.now, (recording, seen, entries.append))
+    journal = Journal(world.timebase.now, (recording, seen, entries.append, events))
     configuration = KubeletConfiguration()
     features = gates_for(options.kubernetes, configuration.feature_gates.overrides)
     world.timebase.seconds()
@@ -322,7 +324,7 @@ def _node(options: NodeOptions, world: World) -> Node:
         log=structlog.get_logger(),
     )
     world.furnish(cluster)
-    return Node(options=options, cluster=cluster, recording=recording, seen=seen, entries=entries)
+    return Node(options=options, cluster=cluster, recording=recording, seen=seen, events=events, entries=entries)
 
 
 async def _be(cluster: Cluster, has_ended: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:

@@ -1,0 +1,110 @@
+"""Which run is meant: the only one that lives, or the one named; else the only one that has left records."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import click
+from attrs import frozen
+
+from kubelet_emu.cli.failures import InputError
+from kubelet_emu.cli.remote.views import LiveView
+from kubelet_emu.control.client import ControlClient, connect
+from kubelet_emu.control.errors import ControlError, Reason
+from kubelet_emu.control.places import RECORDS, RunFacts, folders
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+    from pathlib import Path
+
+    from kubelet_emu.cli.remote.target import Target
+    from kubelet_emu.cli.remote.views import View
+
+
+@frozen
+class _Place:
+    """A state folder with its connection, if somebody listens there."""
+
+    folder: Path
+    facts: RunFacts
+    client: ControlClient | None
+
+    async def dial(self) -> ControlClient:
+        """Connect once more; ControlError when the run has ended."""
+        try:
+            return await connect(self.folder)
+        except OSError as error:
+            raise ControlError(Reason.ENDED, "the run has ended") from error
+
+
+@asynccontextmanager
+async def open_run(target: Target) -> AsyncIterator[LiveView]:
+    """Give the run that is meant, which must live; InputError, ControlError."""
+    async with _chosen(target) as place:
+        if place.client is None:
+            raise InputError(f"run {place.facts.id} has ended: nothing of it runs any more")
+        yield LiveView(place.client, place.facts, place.dial)
+
+
+@asynccontextmanager
+async def open_view(target: Target) -> AsyncIterator[View]:
+    """Give the run that is meant, alive or by its records; InputError, ControlError."""
+    async with _chosen(target) as place:
+        if place.client is not None:
+            yield LiveView(place.client, place.facts, place.dial)
+            return
+        from kubelet_emu.cli.remote.kept import read_kept
+
+        click.echo(f"run {place.facts.id} has ended: this is what its records tell", err=True)
+        yield read_kept(place.folder, place.facts)
+
+
+@asynccontextmanager
+async def _chosen(target: Target) -> AsyncIterator[_Place]:
+    places = [await _look(folder) for folder in _named(target)]
+    try:
+        yield _choose(target, places)
+    finally:
+        for place in places:
+            if place.client is not None:
+                await place.client.aclose()
+
+
+def folder_of(target: Target, places: Iterable[Path]) -> Path:
+    """Return the only folder of a run that is named by the beginning of its id; InputError."""
+    found = [each for each in places if each.name.startswith(target.run_id or "")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"--run {target.run_id}: several runs begin so: {', '.join(each.name for each in found)}")
+    raise InputError(f"--run {target.run_id}: no run of this id keeps its state in {target.root}")
+
+
+def _named(target: Target) -> tuple[Path, ...]:
+    found = folders(target.root)
+    return found if target.run_id is None else (folder_of(target, found),)
+
+
+async def _look(folder: Path) -> _Place:
+    """Return a folder with its connection; a socket at which nobody listens is that of a dead run."""
+    facts = RunFacts.read(folder)
+    try:
+        return _Place(folder, facts, await connect(folder))
+    except OSError:
+        return _Place(folder, facts, None)
+
+
+def _choose(target: Target, places: list[_Place]) -> _Place:
+    live = [place for place in places if place.client is not None]
+    kept = [place for place in places if place.client is None and (place.folder / RECORDS).exists()]
+    found = live or kept
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        text = f"no run keeps its state in {target.root}: start one, or say --root-dir as it did"
+        raise InputError(text)
+    error = InputError(f"{'several runs live' if live else 'several runs have ended'}: say which with --run ID")
+    for place in found:
+        error.add_note(f"  {place.facts.id}  {' '.join(place.facts.manifests)}  since {place.facts.started_at}")
+    raise error

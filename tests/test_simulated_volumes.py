@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
 
+import pytest
+import trio
+from simulated_world import a_world
+
+from kubelet_emu.simulator.host_files import MachineHostPaths
+from kubelet_emu.volumes.host_path import Creation, FileKind
 from runtime.api import Mount, SubPathError, VolumeConfig, VolumeFile
-from runtime.simulated.tree import Directory, File, Tree
+from runtime.simulated.streams import Pipe
+from runtime.simulated.tree import Directory, Fifo, File, Tree
 from runtime.simulated.volumes import VolumeStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FILES = {
     "dir/file": VolumeFile(data=b"text"),
@@ -90,3 +100,58 @@ def test_links_of_a_host_folder_may_be_absolute_inside_it() -> None:
     assert isinstance(host.get("/srv/data/made"), Directory)
     with pytest.raises(SubPathError):
         prepare(store, mount, "out", host)
+
+
+async def test_a_group_reaches_what_is_made_in_a_volume(autojump_clock: trio.abc.Clock) -> None:
+    async with a_world() as world:
+        volume = await world.runtime.create_volume(VolumeConfig(pod_uid="u", name="v", mode=0o2777, gid=3000))
+        await world.runtime.write_volume(volume, {"dir/file": VolumeFile(data=b"x", gid=3000)})
+        script = "cd /v; mkdir new; touch new/file; stat -c '%a %g' dir new new/file"
+        await world.start(script, mounts=(Mount(container_path="/v", volume=volume),))
+        assert (await world.watch()).text == "2755 3000\n2755 3000\n644 3000"
+
+
+async def test_a_volume_in_memory_is_as_large_as_its_limit(autojump_clock: trio.abc.Clock) -> None:
+    async with a_world() as world:
+        config = VolumeConfig(pod_uid="u", name="v", medium="Memory", size_limit_bytes=1 << 20)
+        volume = await world.runtime.create_volume(config)
+        script = "df -k /v / | awk '{print $2}'"
+        await world.start(script, mounts=(Mount(container_path="/v", volume=volume),))
+        assert (await world.watch()).text == "1K-blocks\n1024\n10485760"
+
+
+@pytest.mark.parametrize(
+    ("changes", "lines"),
+    [
+        pytest.param({}, ["not a tty", "no", "read"], id="neither"),
+        pytest.param({"stdin": True}, ["not a tty", "no"], id="input that nobody gives"),
+        pytest.param({"tty": True}, ["/dev/pts/0", "yes"], id="a terminal"),
+    ],
+)
+async def test_input_and_terminal(autojump_clock: trio.abc.Clock, changes: dict[str, bool], lines: list[str]) -> None:
+    async with a_world() as world:
+        await world.start("tty; test -t 1 && echo yes || echo no; cat; echo read", **changes)
+        await trio.sleep(5)
+        async with world.runtime.container_logs(world.ids["main"]) as seen:
+            assert [line.line.decode() async for line in seen] == lines
+        if changes:
+            assert await world.exec("test -t 0 || echo none") == ("none\n", 0)
+
+
+def test_host_paths_are_made_in_the_machine_alone(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    files = MachineHostPaths(Tree(Directory(), lambda: 0.0))
+    files.make(f"{tmp_path}/dir", Creation.DIRECTORY)
+    files.make(f"{tmp_path}/there/file", Creation.FILE)
+    files.make(f"{tmp_path}/nothing", Creation.NOTHING)
+    looked = [files.look(f"{tmp_path}/{name}") for name in ("dir", "there", "there/file", "nothing")]
+    assert looked == [FileKind.DIRECTORY, FileKind.DIRECTORY, FileKind.FILE, FileKind.MISSING]
+    with pytest.raises(OSError, match="No such file"):
+        files.make(f"{tmp_path}/none/file", Creation.FILE)
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
+
+
+def test_a_pipe_of_the_machine_is_something_else() -> None:
+    tree = Tree(Directory(), lambda: 0.0)
+    tree.put("/pipe", Fifo(Pipe()))
+    assert MachineHostPaths(tree).look("/pipe") is FileKind.OTHER

@@ -15,6 +15,7 @@ from attrs import evolve, field, frozen
 from kubelet_emu.apiserver.errors import APIError
 from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.journal.journal import Journal
+from kubelet_emu.kubelet.configured_node import configured_node
 from kubelet_emu.manifests.validation.objects import prepare
 from kubelet_emu.scenarios.checks import Verdict, check_all
 from kubelet_emu.scenarios.driver import HOLD_FINALIZER, Driver, Recording
@@ -93,7 +94,7 @@ async def run_scenario(scenario: Scenario, world: World) -> Outcome:
     cluster = Cluster(
         runtime=world.runtime,
         timebase=world.timebase,
-        node=world.node,
+        node=configured_node(world.node, needs.configuration),
         settings=evolve(world.settings, configuration=needs.configuration, features=needs.features),
         seed=world.seed,
         emit=journal.emit,

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from kubelet_emu.kubelet.timebase import Lane, Timebase
 from kubelet_emu.simulation.values import Simulation
+from kubelet_emu.simulator.host_files import MachineHostPaths
 from kubelet_emu.simulator.machine import DEFAULT_IMAGE, images_by_name, make_faults, make_images
 from kubelet_emu.simulator.programs import Programs
 from runtime.simulated import TYPICAL, SimulatedRuntime
@@ -74,5 +75,10 @@ async def open_machine(machine: Machine, timebase: Timebase) -> AsyncIterator[Op
         adapt=programs,
         hostname=machine.hostname,
     )
+
+    def furnish(cluster: Cluster) -> None:
+        programs.furnish(cluster)
+        cluster.settings = evolve(cluster.settings, host_paths=MachineHostPaths(runtime.machine.host))
+
     async with runtime:
-        yield OpenMachine(runtime=cast("Runtime", runtime), furnish=programs.furnish)
+        yield OpenMachine(runtime=cast("Runtime", runtime), furnish=furnish)

@@ -76,6 +76,7 @@ def create(process: Process, path: str, node: Entry) -> None:
         raise os_error(errno.EEXIST, path)
     _check_parent(process, found, path)
     node.uid, node.gid = process.container.uid, process.container.gid
+    process.container.tree.inherit(found.parent, node)
     process.container.tree.attach(found.parent, found.name, node)
 
 
@@ -130,6 +131,7 @@ def _make(process: Process, found: Found, path: str, mode: str) -> File:
         raise os_error(errno.ENOENT, path)
     _check_parent(process, found, path)
     node = File(mode=0o666 & ~process.umask, uid=process.container.uid, gid=process.container.gid)
+    process.container.tree.inherit(found.parent, node)
     process.container.tree.attach(found.parent, found.name, node)
     return node
 

@@ -26,7 +26,7 @@ from runtime.simulated import signals
 from runtime.simulated.logs import ContainerLog
 from runtime.simulated.process import PidNamespace, Process
 from runtime.simulated.program import StartFailure
-from runtime.simulated.streams import Buffer, LogFile, NullFile
+from runtime.simulated.streams import Buffer, LogFile, NullFile, SilentInput
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -213,6 +213,10 @@ class Container:
         """Start the first process; StartError when the program says that it can't."""
         argv = self.commands.argv_of(self.config, self.image)
         process = self.new_process(argv or (self.config.image_name,), self._environment())
+        if self.config.stdin or self.config.tty:
+            process.fds[0] = SilentInput()
+        if self.config.tty:
+            process.fds[2] = process.fds[1]
         try:
             main = self.commands.first_main(process, trio.current_time() + self.machine.boot_seconds)
         except StartFailure as failure:

@@ -16,6 +16,7 @@ import trio
 from attrs import define, field
 
 from runtime.simulated import signals
+from runtime.simulated.streams import LogFile, SilentInput
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -134,6 +135,10 @@ class Process:
             file.retain()
         self.container.processes[process.pid] = process
         return process
+
+    def is_terminal(self, fd: int) -> bool:
+        """Tell whether a descriptor is the terminal of a container with `tty`."""
+        return self.container.config.tty and isinstance(self.fds.get(fd), SilentInput | LogFile)
 
     def replace(self, fd: int, file: OpenFile) -> None:
         """Put an open file in a descriptor's place, closing what was there."""

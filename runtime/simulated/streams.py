@@ -53,6 +53,15 @@ class NullFile:
 
 
 @define(eq=False)
+class SilentInput(NullFile):
+    """The standard input of a container with `stdin` or a terminal, to which nobody writes."""
+
+    async def read(self, limit: int) -> bytes:  # noqa: ARG002 - the protocol has it
+        """Wait for what never comes."""
+        await trio.sleep_forever()
+
+
+@define(eq=False)
 class ZeroFile(NullFile):
     """/dev/zero: never ends."""
 

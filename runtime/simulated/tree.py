@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from typing import TYPE_CHECKING
 
 import trio
@@ -265,6 +266,12 @@ class Tree:
         self.attach(found.parent, found.name, node)
         return node
 
+    def inherit(self, parent: Directory, node: Entry) -> None:
+        """Give a new node what a set-group-id directory hands on: its group, and to directories the bit."""
+        if parent.mode & stat.S_ISGID:
+            node.gid = parent.gid
+            node.mode |= stat.S_ISGID if isinstance(node, Directory) else 0
+
     def attach(self, parent: Directory, name: str, node: Node) -> None:
         """Put a node into a directory, with the directory's budget and the present time."""
         if not isinstance(node, MountPoint):
@@ -295,7 +302,9 @@ class Tree:
             if found.node is None:
                 if found.readonly:
                     raise os_error(errno.EROFS, path)
-                self.attach(found.parent, found.name, Directory(mode=mode))
+                made = Directory(mode=mode)
+                self.inherit(found.parent, made)
+                self.attach(found.parent, found.name, made)
             elif not isinstance(found.node, Directory):
                 raise os_error(errno.EEXIST if count == len(parts) else errno.ENOTDIR, path)
         return self.directory("/" + "/".join(parts))

@@ -179,6 +179,12 @@ def _kibibytes(total: int, taken: Options) -> str:
     return str(math.ceil(total / 1024)) if taken.has("m") else str(total)
 
 
+def _kilobytes(node: Entry | None) -> int:
+    """Return how large a file system is: a volume in memory has its limit, all others the disk's size."""
+    limit = node.budget.limit_bytes if isinstance(node, Directory) and node.budget is not None else None
+    return _DISK if limit is None else limit // 1024
+
+
 async def df(process: Process, name: str, arguments: list[str]) -> int:
     """Print the root and the mounted volumes, or those that hold some paths."""
     taken = options(arguments, "khmPaTi", "tB")
@@ -205,7 +211,8 @@ async def df(process: Process, name: str, arguments: list[str]) -> int:
     )
     use = "Capacity" if taken.has("P") else "Use%"
     await put(process, f"Filesystem           {unit:>9}      Used Available {use} Mounted on\n")
-    size = human(_DISK, 1024) if taken.has("h") else str(_DISK // (1024 if taken.has("m") else 1))
     for path in shown:
+        kilobytes = _kilobytes(access.get(process, path))
+        size = human(kilobytes, 1024) if taken.has("h") else str(kilobytes // (1024 if taken.has("m") else 1))
         await put(process, f"{'overlay' if path == '/' else 'volume':20} {size:>9} {0:9} {size:>9}   0% {path}\n")
     return status

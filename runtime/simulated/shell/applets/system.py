@@ -224,7 +224,10 @@ async def arch(process: Process, name: str, arguments: list[str]) -> int:
 
 
 async def tty(process: Process, name: str, arguments: list[str]) -> int:
-    """Say that there is no terminal."""
+    """Name the terminal that the input is, or say that there is none."""
+    if process.is_terminal(0):
+        await put(process, "/dev/pts/0\n")
+        return 0
     if not options(arguments, "s").has("s"):
         await put(process, "not a tty\n")
     return 1

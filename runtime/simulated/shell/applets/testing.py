@@ -163,7 +163,7 @@ class _Condition:
         if operator_ in {"-n", "-z"}:
             return bool(word) == (operator_ == "-n")
         if operator_ == "-t":
-            return False
+            return word.isdecimal() and self.process.is_terminal(int(word))
         if operator_ in {"-L", "-h"}:
             return isinstance(access.get(self.process, word, follow=False), Symlink)
         node = access.get(self.process, word) if word else None

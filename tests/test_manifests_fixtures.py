@@ -212,7 +212,7 @@ def test_every_fault_is_told_at_its_line_and_nothing_else(folder: str) -> None:
 
 NOTES = {
     "01-istio-native-sidecar": [
-        "volume 'istio-token': serviceAccountToken: this node has no token issuer, so the pod waits for it"
+        "volume 'istio-token': serviceAccountToken: a stand-in is written, which no server accepts"
     ],
     "14-statefulset-all-volumes": [
         "volumeClaimTemplates: no claim is made, each pod has an empty folder for data that goes with it"
@@ -234,7 +234,7 @@ NOTES = {
             "set by a server, dropped here: metadata.uid, metadata.resourceVersion, metadata.creationTimestamp, "
             "metadata.managedFields, metadata.ownerReferences, spec.nodeName, status"
         ),
-        "volume 'kube-api-access-9m2xz': serviceAccountToken: this node has no token issuer, so the pod waits for it",
+        "volume 'kube-api-access-9m2xz': serviceAccountToken: a stand-in is written, which no server accepts",
     ],
     "52-daemonset-log-agent": [
         "updateStrategy has no effect: a rolling update is not done",

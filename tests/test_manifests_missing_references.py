@@ -9,6 +9,7 @@ import pytest
 
 from kubelet_emu.manifests import load_text
 from kubelet_emu.manifests.missing_references import missing_references
+from kubelet_emu.manifests.stand_ins import stand_ins
 from kubelet_emu.manifests.workloads import expand
 
 CONTAINER = "containers: [{name: c, image: i%s}]"
@@ -78,6 +79,43 @@ def test_what_is_missing_is_told_at_its_field(kind: str, why: str, spec: str, mi
     fields = [text.splitlines()[problem.line - 1][problem.column - 1 :] for problem in problems]
     names = [re.match(r"(?:secretName|name): (\w+)", field) for field in fields]
     assert [each and each[1] for each in names] == [each.split("'")[1] for each in missing]
+
+
+def test_an_object_of_another_namespace_is_told_with_its_place() -> None:
+    result = load_text(KINDS["Pod"] % (CONTAINER % ", envFrom: [{secretRef: {name: far}}]") + STORED)
+
+    (problem,) = missing_references(expand(result.objects, random.Random(0)))  # noqa: S311 - names
+
+    assert problem.text == "Secret 'far' is in namespace 'elsewhere', not in the pod's, so the pod waits for it"
+    assert problem.hint == "write metadata.namespace: default there, or make the reference optional: true"
+
+
+ROOT_CA = ", volumes: [{name: v, projected: {sources: [{configMap: {name: kube-root-ca.crt, items: [%s]}}]}}]"
+ITEM = "{key: ca.crt, path: ca.crt}"
+OWN = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: kube-root-ca.crt}\n"
+
+
+@pytest.mark.parametrize("item", ["", ITEM], ids=["all keys", "one key"])
+def test_the_root_certificate_has_a_stand_in(item: str) -> None:
+    result = load_text(KINDS["Pod"] % (PLAIN + ROOT_CA % item))
+    expansion = expand(result.objects, random.Random(0))  # noqa: S311 - names
+
+    (problem,) = stand_ins(expansion)
+
+    assert missing_references(expansion) == ()
+    assert (problem.severity, problem.type) == ("warning", "Not emulated")
+    assert problem.path == "spec.volumes[0].projected.sources[0].configMap.name"
+    assert problem.text.startswith("ConfigMap 'kube-root-ca.crt' is in none of the manifests: a stand-in is used")
+
+
+def test_a_root_certificate_among_the_manifests_is_used() -> None:
+    result = load_text(KINDS["Pod"] % (PLAIN + ROOT_CA % ITEM) + OWN)
+    expansion = expand(result.objects, random.Random(0))  # noqa: S311 - names
+
+    assert [*stand_ins(expansion)] == []
+    assert [problem.text for problem in missing_references(expansion)] == [
+        "ConfigMap 'kube-root-ca.crt' has no key 'ca.crt', so the pod waits for it"
+    ]
 
 
 KEYED = """

@@ -33,7 +33,6 @@ from kubelet_emu.api.v1_volumes import (
     ProjectedVolumeSource,
     SecretProjection,
     SecretVolumeSource,
-    ServiceAccountTokenProjection,
     Volume,
     VolumeProjection,
 )
@@ -59,6 +58,7 @@ SECRETS = {("ns", "s"): Secret(data={"key": b"secret"})}
 SOURCES = ContentSources(
     config_map=lambda namespace, name: CONFIG_MAPS.get((namespace, name)),
     secret=lambda namespace, name: SECRETS.get((namespace, name)),
+    now=NOW,
     facts=RuntimeFacts(node_name="node1"),
     allocatable={"memory": Quantity("1Gi")},
 )
@@ -154,10 +154,6 @@ def test_payload(volume: Volume, expected: Payload | None) -> None:
         (
             projected(GONE_PROJECTION, VolumeProjection(secret=SecretProjection(name="lost")), GONE_PROJECTION),
             '[configmap "gone" not found, secret "lost" not found]',
-        ),
-        (
-            projected(VolumeProjection(service_account_token=ServiceAccountTokenProjection(path="token"))),
-            "failed to fetch token: this node has no token issuer",
         ),
     ],
 )

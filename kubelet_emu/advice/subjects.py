@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from kubelet_emu.manifests.workloads import Runnable, Workload
 
 DEFAULT_GRACE_SECONDS = 30
-_IN_EVERY_NAMESPACE = "kube-root-ca.crt"
 
 
 class Role(enum.Enum):
@@ -121,9 +120,7 @@ def subjects_of(objects: Iterable[Loaded], gates: FeatureGates) -> tuple[Subject
     expansion = expand([each for each in given if each.is_whole], names, cron_jobs_now=True)
     there = {(each.object.kind, each.object.metadata.name) for each in given if not each.is_whole}
     needs = tuple(
-        each
-        for each in needed_references(expansion)
-        if (each.reference.kind, each.reference.name) not in there and each.reference.name != _IN_EVERY_NAMESPACE
+        each for each in needed_references(expansion) if (each.reference.kind, each.reference.name) not in there
     )
     subjects = tuple(_subject(runnable, needs, gates) for runnable in expansion.runnables)
     services = [cast("Service", each.object) for each in expansion.stored if each.object.kind == "Service"]

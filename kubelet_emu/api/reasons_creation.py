@@ -69,4 +69,3 @@ SECRET_KEY_NOT_FOUND = "references non-existent secret key: {key}"  # noqa: S105
 UNKNOWN_STORAGE_MEDIUM = "unknown storage medium {medium}"
 HOST_PATH_TYPE_CHECK_FAILED = "hostPath type check failed: {path} is not a {kind}"
 HOST_PATH_TYPE_INVALID = "{type} is an invalid volume type"
-FETCH_TOKEN_FAILED = "failed to fetch token: {error}"  # noqa: S105

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import trio
 from attrs import define
 
+from kubelet_emu.api.root_ca import ROOT_CA_CONFIG_MAP, stand_in_root_ca
 from kubelet_emu.images.manager import ImageManager
 from kubelet_emu.images.outcome import PullConfig
 from kubelet_emu.images.pulling import Puller
@@ -154,7 +155,7 @@ def _volumes(kubelet: Kubelet, recorder: Recorder, files: KubeletFiles) -> Volum
         timebase=kubelet.timebase,
         event=recorder.event,
         sources=VolumeSources(
-            config_map=lambda namespace, name: cast("ConfigMap | None", api.get("ConfigMap", namespace, name)),
+            config_map=_config_maps(api),
             secret=_secrets(api),
             facts=lambda pod: RuntimeFacts(
                 node_name=node.name,
@@ -200,6 +201,14 @@ def _worker_turn(kubelet: Kubelet) -> Callable[[str], Awaitable[None]]:
         await kubelet.timebase.turn(Lane.WORKER, key)
 
     return turn
+
+
+def _config_maps(api: APIServer) -> Callable[[str, str], ConfigMap | None]:
+    def config_map(namespace: str, name: str) -> ConfigMap | None:
+        found = cast("ConfigMap | None", api.get("ConfigMap", namespace, name))
+        return stand_in_root_ca(namespace) if found is None and name == ROOT_CA_CONFIG_MAP else found
+
+    return config_map
 
 
 def _secrets(api: APIServer) -> Callable[[str, str], Secret | None]:

@@ -12,6 +12,7 @@ from attrs import define, evolve
 
 from kubelet_emu.api import labels, reasons, reasons_creation
 from kubelet_emu.api.gotext import quote
+from kubelet_emu.api.root_ca import ROOT_CA_CONFIG_MAP, stand_in_root_ca
 from kubelet_emu.api.v1 import ConfigMap, EphemeralContainer, Secret
 from kubelet_emu.kubelet.container_config import ContainerInput, generate_container_config, qos_class
 from kubelet_emu.kubelet.sandbox_config import generate_pod_sandbox_config
@@ -160,7 +161,10 @@ class NodeConfigMaker:
         config_maps = (c for c in self.api.list("ConfigMap", namespace) if isinstance(c, ConfigMap))
         secrets = (s for s in self.api.list("Secret", namespace) if isinstance(s, Secret))
         return EnvironmentSources(
-            config_maps={c.metadata.name or "": c for c in config_maps},
+            config_maps={
+                ROOT_CA_CONFIG_MAP: stand_in_root_ca(namespace),
+                **{c.metadata.name or "": c for c in config_maps},
+            },
             secrets={s.metadata.name or "": s for s in secrets},
             facts=RuntimeFacts(
                 node_name=self.node.name,

@@ -13,6 +13,7 @@ from kubelet_emu.manifests.not_emulated import not_emulated
 from kubelet_emu.manifests.safety import SafetyPolicy, check_safety
 from kubelet_emu.manifests.same_names import same_names
 from kubelet_emu.manifests.services import missing_services
+from kubelet_emu.manifests.stand_ins import stand_ins
 from kubelet_emu.manifests.validation import validate
 from kubelet_emu.manifests.validation.dropping import drop_disabled_fields
 from kubelet_emu.manifests.validation.objects import prepare
@@ -69,7 +70,8 @@ def _problems(result: LoadResult, expansion: Expansion, gates: FeatureGates) -> 
     ignored = [problem for loaded in kept for problem in not_emulated(loaded)]
     images = [problem for loaded in result.objects for problem in image_texts(loaded)]
     checked = validate(result.objects, gates)
-    problems = (*result.problems, *checked, *images, *expansion.problems, *same_names(expansion), *ignored)
+    made_up = (*ignored, *stand_ins(expansion))
+    problems = (*result.problems, *checked, *images, *expansion.problems, *same_names(expansion), *made_up)
     return tuple(dict.fromkeys(problems))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kubelet_emu.api.root_ca import ROOT_CA_CONFIG_MAP
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -33,6 +35,13 @@ class Needed(NamedTuple):
     reference: Reference
     is_there: bool
     """Whether the object is there, and only the key is missing."""
+    elsewhere: str = ""
+    """Another namespace that has an object of this name."""
+
+    @property
+    def is_stood_in(self) -> bool:
+        """Tell whether a stand-in takes its place: every namespace of a cluster has it."""
+        return not self.is_there and self.reference.kind == CONFIG_MAP and self.reference.name == ROOT_CA_CONFIG_MAP
 
     @property
     def text(self) -> str:
@@ -40,12 +49,16 @@ class Needed(NamedTuple):
         kind, name, key = self.reference.kind, self.reference.name, self.reference.key
         if self.is_there:
             return f"{kind} {name!r} has no key {key!r}, so the pod waits for it"
+        if self.elsewhere:
+            return f"{kind} {name!r} is in namespace {self.elsewhere!r}, not in the pod's, so the pod waits for it"
         return f"{kind} {name!r} is in none of the manifests, so the pod waits for it"
 
     @property
     def hint(self) -> str:
         """Return what mends it."""
         first = "add the key" if self.is_there else "name its file, too"
+        if self.elsewhere:
+            first = f"write metadata.namespace: {_namespace(self.runnable)} there"
         return f"{first}, or make the reference optional: true"
 
 
@@ -75,9 +88,14 @@ def _pull_secrets(expansion: Expansion) -> Iterator[Problem]:
 
 def needed_references(expansion: Expansion) -> Iterator[Needed]:
     """Yield each object or key that is needed and not there, once for each pod or workload."""
+    return (needed for needed in absent_references(expansion) if not needed.is_stood_in)
+
+
+def absent_references(expansion: Expansion) -> Iterator[Needed]:
+    """Yield what `needed_references` does, and what has a stand-in."""
     known = {_identity(each): _keys(each) for each in expansion.stored}
     for runnable in expansion.runnables:
-        namespace = runnable.object.metadata.namespace or _DEFAULT
+        namespace = _namespace(runnable)
         told: set[tuple[str, str, str]] = set()
         spec = runnable.pod_spec
         for reference in () if spec is None else _references(spec):
@@ -87,7 +105,12 @@ def needed_references(expansion: Expansion) -> Iterator[Needed]:
             what = (reference.kind, reference.name, "" if keys is None else reference.key)
             if what not in told:
                 told.add(what)
-                yield Needed(runnable, reference, keys is not None)
+                places = (place for kind, place, name in known if (kind, name) == (reference.kind, reference.name))
+                yield Needed(runnable, reference, keys is not None, "" if keys is not None else next(places, ""))
+
+
+def _namespace(runnable: Runnable) -> str:
+    return runnable.object.metadata.namespace or _DEFAULT
 
 
 def _identity(stored: Runnable) -> tuple[str, str, str | None]:

@@ -28,7 +28,7 @@ _IGNORED = {
     "resourceClaims": "no device is prepared for a claim",
 }
 _NOT_ISSUED = {
-    "serviceAccountToken": "this node has no token issuer, so the pod waits for it",
+    "serviceAccountToken": "a stand-in is written, which no server accepts",
     "clusterTrustBundle": "nobody keeps trust bundles here, so nothing is written",
     "podCertificate": "nobody signs certificates here, so nothing is written",
 }

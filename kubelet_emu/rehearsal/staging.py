@@ -1,6 +1,6 @@
 """A pod as it is rehearsed: all that it waits for is there, and what a plan assumes of its programs holds.
 
-What only a cluster has (nodes to choose from, claims, tokens) is left out, for it changes neither order nor end.
+What only a cluster has (nodes to choose from, claims) is left out, for it changes neither order nor end.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _NO_LIMIT = 2**31 - 1
 _KEPT_VOLUMES = ("config_map", "secret", "downward_api", "empty_dir", "projected", "image")
-_KEPT_SOURCES = ("config_map", "secret", "downward_api")
+_KEPT_SOURCES = ("config_map", "secret", "downward_api", "service_account_token")
 
 
 def staged(subject: Subject, rng: random.Random, *, grace: int | None = None) -> Pod | Job:

@@ -61,8 +61,9 @@ def plan_update(
     directory = f"..{now:%Y_%m_%d_%H_%M_%S}.{now.microsecond * 1000:09d}"
     if old is not None and old.directory == directory:
         directory += "_1"
+    read_bits = 0o440 if gid is not None else 0
     tree = {
-        f"{directory}/{path}": VolumeFile(data=file.data, mode=file.mode | (0o440 if gid is not None else 0), gid=gid)
+        f"{directory}/{path}": VolumeFile(data=file.data, mode=file.mode | read_bits, uid=file.uid, gid=gid)
         for path, file in payload.items()
     }
     if payload:

@@ -14,9 +14,11 @@ from kubelet_emu.api import reasons_creation
 from kubelet_emu.api.gotext import quote
 from kubelet_emu.rules.downward_api import FieldError, RuntimeFacts, field_value
 from kubelet_emu.rules.resources import named_resource_field_value
+from kubelet_emu.volumes.tokens import token_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import datetime
 
     from kubelet_emu.api.quantity import Quantity
     from kubelet_emu.api.v1 import ConfigMap, Pod, Secret
@@ -31,18 +33,20 @@ class SetUpError(ValueError):
 
 @frozen
 class PayloadFile:
-    """One file of a payload."""
+    """One file of a payload; its owner is `uid` where set."""
 
     data: bytes
     mode: int
+    uid: int | None = None
 
 
 @frozen(kw_only=True)
 class ContentSources:
-    """What volumes are filled from: objects by namespace and name, and facts of the pod."""
+    """What volumes are filled from: objects by namespace and name, facts of the pod, and the time."""
 
     config_map: Callable[[str, str], ConfigMap | None]
     secret: Callable[[str, str], Secret | None]
+    now: datetime
     facts: RuntimeFacts = field(factory=RuntimeFacts)
     allocatable: Mapping[str, Quantity] = field(factory=dict)
 
@@ -96,8 +100,9 @@ def _projection(pod: Pod, projection: VolumeProjection, mode: int, sources: Cont
     if (downward := projection.downward_api) is not None:
         return _downward(pod, downward.items, mode, sources)
     if projection.service_account_token is not None:
-        # Differs: there is no API server here that could issue one.
-        raise SetUpError(reasons_creation.FETCH_TOKEN_FAILED.format(error="this node has no token issuer"))
+        token = projection.service_account_token
+        made = token_file(pod, token, mode, sources.facts.node_name, sources.now)
+        return {token.path: PayloadFile(made.text.encode(), made.mode, made.uid)}
     return {}
 
 

@@ -305,6 +305,7 @@ class VolumeManager:
         return ContentSources(
             config_map=sources.config_map,
             secret=sources.secret,
+            now=self.timebase.now(),
             facts=sources.facts(pod),
             allocatable=sources.allocatable,
         )

@@ -42,6 +42,11 @@ spec:
   - {name: memory, emptyDir: {medium: Memory, sizeLimit: 1Mi}}
   - {name: facts, downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}]}}
   - {name: files, hostPath: {path: FOLDER, type: Directory}}
+  - name: access
+    projected:
+      sources:
+      - serviceAccountToken: {path: token}
+      - configMap: {name: kube-root-ca.crt}
   initContainers:
   - name: writer
     image: IMAGE
@@ -64,6 +69,9 @@ spec:
       cat /facts/labels; echo
       cat /files/page
       touch /files/new 2>/dev/null || echo read-only
+      stat -L -c '%a %u' /access/token
+      cut -d. -f3 /access/token
+      head -n1 /access/ca.crt
     volumeMounts:
     - {name: settings, mountPath: /settings}
     - {name: keys, mountPath: /keys}
@@ -71,6 +79,7 @@ spec:
     - {name: memory, mountPath: /memory}
     - {name: facts, mountPath: /facts}
     - {name: files, mountPath: /files, readOnly: true}
+    - {name: access, mountPath: /access}
 """
 
 
@@ -105,6 +114,9 @@ def test_volumes_hold_what_their_sources_say(engine: APIClient, tmp_path: Path, 
         'tier="web"',
         "page of the host",
         "read-only",
+        "644 0",
+        "kubelet-emu-stand-in-token-that-no-server-accepts",
+        "-----BEGIN CERTIFICATE-----",
     ]
     assert outcome.failures(["phase == Succeeded", "writer exited(0) < reader started"]) == []
     assert containers_of(engine, "volumes") == []

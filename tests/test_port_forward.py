@@ -13,52 +13,57 @@ import trio
 import trio.testing
 from attrs import evolve, frozen
 from click.testing import CliRunner
-from kubelet_rig import a_node, a_pod, container, lives, stops
+from kubelet_rig import a_node, a_pod, stops
 
-from kubelet_emu.api.meta import ObjectMeta
-from kubelet_emu.api.v1 import ConfigMap, ContainerPort
+from kubelet_emu.api.apps_v1 import Deployment, ReplicaSet, StatefulSet
+from kubelet_emu.api.batch_v1 import Job
+from kubelet_emu.api.codec import encode
+from kubelet_emu.api.meta import ObjectMeta, OwnerReference
+from kubelet_emu.api.v1 import Container, ContainerPort, Pod, PodSpec
 from kubelet_emu.api.v1_services import Service, ServicePort, ServiceSpec
+from kubelet_emu.api.v1_status import PodCondition, PodStatus
 from kubelet_emu.cli.forwarding.carrying import Carrier, NothingListensError, close, open_places
-from kubelet_emu.cli.forwarding.finding import FoundPod, choose, pods_of
+from kubelet_emu.cli.forwarding.finding import Chosen, Wanted, find
 from kubelet_emu.cli.forwarding.forward import until_gone
-from kubelet_emu.cli.forwarding.services_file import read_services, write_services
 from kubelet_emu.cli.forwarding.targets import (
     NotRunningError,
     Port,
     PortWords,
-    Target,
+    Resource,
     TargetError,
     ports_of_pod,
     ports_of_service,
 )
 from kubelet_emu.cli.main import main
-from runtime.api import CRIError, SandboxID
+from runtime.api import CRIError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
     from trio.testing import MockClock
 
+    from kubelet_emu.apiserver.objects import APIObject
+
 TARGETS = [
-    ("web", ("pods", "web")),
-    ("pod/web", ("pods", "web")),
-    ("po/web", ("pods", "web")),
-    ("svc/web", ("services", "web")),
-    ("Service/web", ("services", "web")),
-    ("deploy/web", ("deployments.apps", "web")),
-    ("deployment.apps/web", ("deployments.apps", "web")),
-    ("rs/web", ("replicasets.apps", "web")),
-    ("sts/web", ("statefulsets.apps", "web")),
-    ("ds/web", ("daemonsets.apps", "web")),
-    ("job/web", ("jobs.batch", "web")),
+    ("web", ("Pod", "web")),
+    ("pod/web", ("Pod", "web")),
+    ("po/web", ("Pod", "web")),
+    ("svc/web", ("Service", "web")),
+    ("Service/web", ("Service", "web")),
+    ("deploy/web", ("Deployment", "web")),
+    ("deployment.apps/web", ("Deployment", "web")),
+    ("rs/web", ("ReplicaSet", "web")),
+    ("sts/web", ("StatefulSet", "web")),
+    ("ds/web", ("DaemonSet", "web")),
+    ("job/web", ("Job", "web")),
 ]
 
 
 @pytest.mark.parametrize(("text", "expected"), TARGETS)
 def test_a_target_is_a_pod_or_a_type_with_a_name(text: str, expected: tuple[str, str]) -> None:
-    target = Target.parse(text)
-    assert (target.kind, target.name) == expected
+    resource = Resource.parse(text)
+    assert (resource.kind, resource.name) == expected
 
 
 PORTS = [
@@ -90,7 +95,7 @@ BAD_WORDS = [
     (("web", "65536"), "65536 is no port: the last one is 65535"),
     (("web", "65536:80"), "65536 is no port: the last one is 65535"),
     (("web", "80", "--address", "localhost,nowhere"), "--address: 'nowhere' is no IP address"),
-    (("web", "80", "--pod-running-timeout", "soon"), "'soon' is not a valid"),
+    (("web", "80", "--pod-running-timeout", "soon"), "'soon' is not a duration"),
 ]
 
 
@@ -173,99 +178,128 @@ def test_ports_that_a_service_has_not(words: str, text: str) -> None:
 
 # --- which pod
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
+
+@frozen
+class Stored:
+    """The objects of a run, as its control socket gives them."""
+
+    objects: tuple[APIObject, ...]
+
+    async def list(self, kind: str, namespace: str | None, name: str | None = None) -> list[Mapping[str, object]]:
+        """Return the objects of a kind."""
+        await trio.lowlevel.checkpoint()
+        return [
+            encode(each)
+            for each in self.objects
+            if each.kind == kind and namespace in {None, each.metadata.namespace} and name in {None, each.metadata.name}
+        ]
 
 
-def found(name: str, age: int = 0, *, is_running: bool = True, instance: str = "one", **labels: str) -> FoundPod:
-    return FoundPod(
-        instance=instance,
-        sandbox_id=SandboxID(f"s-{name}"),
+def pod(name: str, *owners: str, phase: str = "Running", age: int = 0, ready: bool = True, **labels: str) -> Pod:
+    metadata = ObjectMeta(
         name=name,
         namespace="default",
-        created_at=START - timedelta(seconds=age),
-        is_running=is_running,
-        labels={key.replace("_", "-"): value for key, value in labels.items()},
-        ports=HAS,
+        uid=f"uid-{name}",
+        labels=labels,
+        creation_timestamp=START - timedelta(seconds=age),
+        owner_references=tuple(OwnerReference(name=each, uid=f"uid-{each}", controller=True) for each in owners),
     )
+    conditions = (PodCondition(type="Ready", status="True" if ready else "False"),)
+    spec = PodSpec(containers=(Container(name="c", ports=HAS),))
+    return Pod(metadata=metadata, spec=spec, status=PodStatus(phase=phase, conditions=conditions))
 
 
-OWNERS = [
-    ("a Deployment's", "deploy/web", found("web-7d5f-x2x4v", pod_template_hash="7d5f"), True),
-    ("not one of a longer name", "deploy/web", found("web-api-7d5f-x2x4v", pod_template_hash="7d5f"), False),
-    ("not a bare one", "deploy/web", found("web"), False),
-    ("a ReplicaSet's", "rs/web-7d5f", found("web-7d5f-x2x4v"), True),
-    ("a DaemonSet's", "ds/web", found("web-x2x4v"), True),
-    ("not one with vowels", "ds/web", found("web-proxy"), False),
-    ("a StatefulSet's", "sts/web", found("web-10"), True),
-    ("not another one's", "sts/web", found("web-a"), False),
-    ("a Job's", "job/web", found("web-x2x4v", job_name="web"), True),
-    ("by its label alone", "job/web", found("web-x2x4v"), False),
+def owner(kind: type[Job | Deployment | ReplicaSet | StatefulSet], name: str, *owners: str) -> APIObject:
+    references = tuple(OwnerReference(name=each, uid=f"uid-{each}") for each in owners)
+    return kind(metadata=ObjectMeta(name=name, namespace="default", uid=f"uid-{name}", owner_references=references))
+
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+WEB = a_service(ServicePort(port=80, target_port="web"))
+BARE = a_service(name="bare", selector={})
+EMPTY = a_service(name="empty", selector={"app": "nobody"})
+OBJECTS: tuple[APIObject, ...] = (
+    owner(Deployment, "web"),
+    owner(ReplicaSet, "web-7d5f", "web"),
+    owner(ReplicaSet, "web-api-1", "web-api"),
+    owner(StatefulSet, "db"),
+    owner(Job, "work"),
+    WEB,
+    BARE,
+    EMPTY,
+    pod("web-7d5f-a", "web-7d5f", phase="Pending", age=9, app="web"),
+    pod("web-7d5f-b", "web-7d5f", age=2, app="web"),
+    pod("web-7d5f-c", "web-7d5f", age=8, ready=False, app="web"),
+    pod("web-7d5f-d", "web-7d5f", age=3, app="web"),
+    pod("web-api-1-a", "web-api-1", age=10),
+    pod("db-0", "db"),
+    pod("work-a", "work", phase="Succeeded"),
+    pod("solo"),
+    evolve(pod("far"), metadata=evolve(pod("far").metadata, namespace="other")),
+)
+
+
+async def found(target: str, patience: float = 0) -> Chosen:
+    wanted = Wanted(resource=Resource.parse(target), ports=(PortWords.parse("80"),), timeout=patience)
+    return await find(Stored(OBJECTS), wanted)
+
+
+FOUND = [
+    ("a pod by its name", "solo", "solo", Port(80, 80)),
+    ("of a Deployment the oldest that is ready", "deploy/web", "web-7d5f-d", Port(80, 80)),
+    ("of its ReplicaSet, too", "rs/web-7d5f", "web-7d5f-d", Port(80, 80)),
+    ("of a StatefulSet", "sts/db", "db-0", Port(80, 80)),
+    ("of a Service, with its ports", "svc/web", "web-7d5f-d", Port(80, 8080)),
 ]
 
 
-@pytest.mark.parametrize(("why", "target", "pod", "expected"), OWNERS, ids=[row[0] for row in OWNERS])
-def test_a_workload_is_told_by_its_pods(why: str, target: str, pod: FoundPod, *, expected: bool) -> None:
-    assert pod.belongs_to(Target.parse(target)) is expected
+@pytest.mark.parametrize(("why", "target", "name", "port"), FOUND, ids=[row[0] for row in FOUND])
+async def test_a_pod_is_found(why: str, target: str, name: str, port: Port) -> None:
+    chosen = await found(target)
+    assert (chosen.pod.metadata.name, chosen.ports) == (name, (port,))
 
 
-def chosen(target: str, *pods: FoundPod, services: tuple[Service, ...] = ()) -> str:
-    found = choose(Target.parse(target), (PortWords.parse("80"),), "default", pods, services)
-    return f"{found.pod.instance}/{found.pod.name} {found.ports[0].local}:{found.ports[0].remote}"
-
-
-WEB = a_service(ServicePort(port=80, target_port="web"))
-
-
-def test_the_oldest_pod_that_runs_is_taken() -> None:
-    pods = found("web-1", 1), found("web-2", 3, is_running=False), found("web-0", 2)
-    assert chosen("sts/web", *pods) == "one/web-0 80:80"
-    assert chosen("web-1", *pods) == "one/web-1 80:80"
-
-
-def test_a_service_leads_to_one_of_its_pods() -> None:
-    pods = found("a"), found("b", app="web")
-    assert chosen("svc/web", *pods, services=(WEB,)) == "one/b 80:8080"
-
-
+NOT_RUNNING = "unable to forward port because pod is not running. Current status="
 ABSENT = [
-    ("no", 'pods "no" not found; there are: a, b', TargetError),
-    ("deploy/no", 'deployments.apps "no" not found; there are: a, b', TargetError),
-    ("svc/no", 'services "no" not found; there are: bare, other, web', TargetError),
+    ("no", 'pods "no" not found; there are: db-0, solo, ', TargetError),
+    ("far", 'pods "far" not found; there is one with -n other', TargetError),
+    ("deploy/no", 'deployments.apps "no" not found; there are: web', TargetError),
+    ("ds/no", 'daemonsets.apps "no" not found', TargetError),
+    ("svc/no", 'services "no" not found; there are: bare, empty, web', TargetError),
     ("svc/bare", "invalid service 'bare': Service is defined without a selector", TargetError),
-    ("svc/other", "no pod of Service other is there", NotRunningError),
-    ("a", "unable to forward port because pod a is not running", NotRunningError),
-    ("svc/web", "unable to forward port because pod a is not running", NotRunningError),
-    ("b", "several runs have pods 'b': name one of them with --run (one, two)", TargetError),
+    ("svc/empty", "no pod of Service empty is there", NotRunningError),
+    ("web-7d5f-a", f"{NOT_RUNNING}Pending", NotRunningError),
+    ("job/work", f"{NOT_RUNNING}Succeeded", NotRunningError),
 ]
 
 
 @pytest.mark.parametrize(("target", "text", "kind"), ABSENT)
-def test_what_is_not_there_or_does_not_run_is_said(target: str, text: str, kind: type[TargetError]) -> None:
-    services = WEB, a_service(name="bare", selector={}), a_service(name="other", selector={"app": "other"})
-    pods = found("a", is_running=False, app="web"), found("b"), found("b", instance="two")
+async def test_what_is_not_there_or_does_not_run_is_said(target: str, text: str, kind: type[TargetError]) -> None:
     with pytest.raises(TargetError) as raised:
-        chosen(target, *pods, services=services)
-    assert (str(raised.value), type(raised.value)) == (text, kind)
+        await found(target)
+    assert str(raised.value).startswith(text)
+    assert type(raised.value) is kind
 
 
-def test_pods_of_another_namespace_are_not_seen() -> None:
-    with pytest.raises(TargetError, match=r'^pods "a" not found; there is one with -n other$'):
-        chosen("a", evolve(found("a"), namespace="other"))
+async def test_a_pod_of_a_workload_is_waited_for(autojump_clock: MockClock) -> None:
+    with pytest.raises(NotRunningError):
+        await found("job/work", patience=30)
+    assert trio.current_time() == 30
+    with pytest.raises(NotRunningError):
+        await found("web-7d5f-a", patience=30)
+    assert trio.current_time() == 30
 
 
-async def test_pods_are_what_the_runtime_holds(autojump_clock: MockClock) -> None:
-    async with a_node({"main": (stops(1),), "done": (stops(1),)}) as node:
-        ports = (ContainerPort(container_port=8080, name="web", protocol="TCP"),)
-        node.create(a_pod(container("main", ports=ports), metadata={"labels": {"app": "web"}}))
+async def test_a_sandbox_is_watched_until_it_is_gone(autojump_clock: MockClock) -> None:
+    async with a_node({"main": (stops(1),)}) as node:
+        node.create(a_pod())
         await node.until(5)
-        (pod,) = await pods_of(node.runtime, "one")
-        assert (pod.name, pod.namespace, pod.is_running, pod.labels["app"]) == ("p", "ns", True, "web")
-        assert pod.ports == ports
+        (sandbox,) = await node.runtime.list_pod_sandboxes()
         async with trio.open_nursery() as nursery:
             gone = trio.Event()
 
             async def watch() -> None:
-                await until_gone(node.runtime, pod.sandbox_id)
+                await until_gone(node.runtime, sandbox.id)
                 gone.set()
 
             nursery.start_soon(watch)
@@ -273,35 +307,7 @@ async def test_pods_are_what_the_runtime_holds(autojump_clock: MockClock) -> Non
             assert not gone.is_set()
             node.delete(grace=1)
             await gone.wait()
-        assert [each.is_running for each in await pods_of(node.runtime, "one")] in ([], [False])
-        await until_gone(node.runtime, pod.sandbox_id)
-
-
-async def test_a_pod_runs_while_its_container_waits_to_restart(autojump_clock: MockClock) -> None:
-    async with a_node({"main": (lives(1, 1),)}) as node:
-        node.create(a_pod())
-        node.create(a_pod(container("main", image="kemu/none:1", image_pull_policy="Never"), name="waits"))
-        await node.until(5)
-        running = {each.name: each.is_running for each in await pods_of(node.runtime, "one")}
-        assert running == {"p": True, "waits": False}
-
-
-# --- Services of a run
-
-
-def test_the_services_of_a_run_are_in_its_folder(tmp_path: Path) -> None:
-    write_services(tmp_path, (ConfigMap(metadata=ObjectMeta(name="c")), WEB))
-    (file,) = tmp_path.iterdir()
-    assert file.stat().st_mode & 0o777 == 0o600
-    assert read_services(tmp_path) == (WEB,)
-
-
-def test_a_run_without_services_has_no_file(tmp_path: Path) -> None:
-    write_services(tmp_path, (ConfigMap(metadata=ObjectMeta(name="c")),))
-    assert list(tmp_path.iterdir()) == []
-    assert read_services(tmp_path) == ()
-    (tmp_path / "services.json").write_text("[")
-    assert read_services(tmp_path) == ()
+        await until_gone(node.runtime, sandbox.id)
 
 
 def test_without_a_run_there_is_nothing_to_forward_to(tmp_path: Path) -> None:

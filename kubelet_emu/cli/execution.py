@@ -14,7 +14,6 @@ from attrs import define, evolve, field
 from kubelet_emu.cli.diagnostics import send_diagnostics
 from kubelet_emu.cli.exit_status import BAD_INPUT, Why, exit_status, outcome_of
 from kubelet_emu.cli.failures import InputError, explain
-from kubelet_emu.cli.forwarding.services_file import write_services
 from kubelet_emu.cli.hint_watch import HintWatch
 from kubelet_emu.cli.inputs import read_inputs, show_problems
 from kubelet_emu.cli.outputs import open_outputs
@@ -281,7 +280,6 @@ class _Run:
         control = None
         if self.reach is not None:
             _make_folder(instance)
-            write_services(instance.path, self.plan.inputs.stored)
             control = self.reach.open()
         running = Running(plan=self.plan, emit=self.emit, timebase=self.timebase, on_pull=self.pulls, control=control)
         try:

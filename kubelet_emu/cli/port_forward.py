@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
-from kubelet_emu.cli.parameters import NON_NEGATIVE
+from kubelet_emu.cli.remote.completion import complete_pods
+from kubelet_emu.cli.remote.parameters import Duration, remote_parameters
+from kubelet_emu.cli.remote.target import target_of
 
 if TYPE_CHECKING:
-    from kubelet_emu.cli.forwarding.targets import PortWords, Target
+    from kubelet_emu.cli.forwarding.targets import PortWords, Resource
 
 
 @click.command("port-forward")
-@click.argument("target", metavar="POD|TYPE/NAME")
+@click.argument("resource", metavar="POD|TYPE/NAME", shell_complete=complete_pods)
 @click.argument("ports", nargs=-1, required=True, metavar="[LOCAL:]REMOTE...")
-@click.option("-n", "--namespace", default="default", show_default=True, help="The pod's namespace.")
 @click.option(
     "--address",
     "addresses",
@@ -27,55 +26,42 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--pod-running-timeout",
-    "timeout",
-    type=NON_NEGATIVE,
+    type=Duration(),
     default=60.0,
-    metavar="SECONDS",
+    metavar="DURATION",
     show_default="1m",
     help="How long to wait for a pod of a workload or a Service to run.",
 )
-@click.option("--run", "run_id", metavar="ID", help="The run that has the pod, where several do.")
-@click.option(
-    "--root-dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Where the run keeps its state."
-)
-def command(  # noqa: PLR0913, PLR0917 - one for each option
-    target: str,
-    ports: tuple[str, ...],
-    namespace: str,
-    addresses: tuple[str, ...],
-    timeout: float,
-    run_id: str | None,
-    root_dir: Path | None,
-) -> None:
+@remote_parameters
+def command(**given: object) -> None:
     """Forward ports of this machine to a pod of a run, until Ctrl-C or until the pod ends.
 
     TYPE is pod, svc, deploy, rs, sts, ds or job: one of its pods that runs is taken. A REMOTE port may be a name; LOCAL
     is the same number unless it is given, and `:REMOTE` listens on any free port. Connections arrive from inside the
     pod, at its loopback. Exit status: 0 after Ctrl-C, 1 when the pod isn't there, doesn't run or has ended, or when no
-    port could be opened, 3 when no engine answers.
+    port could be opened, 2 when no run is found, 3 when no engine answers.
     """
     import trio
 
+    from kubelet_emu.cli.forwarding.finding import Wanted
     from kubelet_emu.cli.forwarding.forward import Request, forward
-    from kubelet_emu.embedding.instances import default_root
 
-    request = Request(
-        target=_read_target(target),
-        ports=tuple(map(_read_port, ports)),
-        namespace=namespace,
-        addresses=_addresses(addresses),
-        timeout=timeout,
-        root=root_dir or default_root(os.environ, os.getuid()),
-        run_id=run_id,
+    target = target_of(given)
+    wanted = Wanted(
+        resource=_read_resource(str(given["resource"])),
+        ports=tuple(map(_read_port, cast("tuple[str, ...]", given["ports"]))),
+        namespace=target.namespace,
+        timeout=cast("float", given["pod_running_timeout"]),
     )
-    trio.run(forward, request)
+    addresses = _addresses(cast("tuple[str, ...]", given["addresses"]))
+    trio.run(forward, Request(target=target, wanted=wanted, addresses=addresses))
 
 
-def _read_target(text: str) -> Target:
-    from kubelet_emu.cli.forwarding.targets import Target
+def _read_resource(text: str) -> Resource:
+    from kubelet_emu.cli.forwarding.targets import Resource
 
     try:
-        return Target.parse(text)
+        return Resource.parse(text)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 

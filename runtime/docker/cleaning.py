@@ -143,8 +143,9 @@ def _remove_folders(root: Path, instance: str) -> None:
     """Remove an instance's volumes and what is written down of it, and its folder if nothing else is in it."""
     FolderStore(volumes_folder(root, instance)).remove_all()
     folder = root / "instances" / instance
-    for file in folder.glob("*.json"):
-        file.unlink(missing_ok=True)
+    for file in folder.glob("*"):
+        if not file.is_dir():
+            file.unlink(missing_ok=True)
     try:
         folder.rmdir()
     except OSError:

@@ -11,7 +11,7 @@ import trio
 from engine_pods import EngineProxy, PodMaker, new_instance, sandbox_config
 
 from runtime.api import ContainerID, ExecStartError, ExecTimeoutError, NotFoundError, RuntimeEventType
-from runtime.docker import DockerRuntime
+from runtime.docker import DockerRuntime, naming
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -215,6 +215,19 @@ async def test_the_relay_carries_much_both_ways_and_the_half_close(pod: PodMaker
     assert bytes(received) == data
 
 
+async def test_dialling_the_loopback_reaches_what_listens_there_alone(pod: PodMaker) -> None:
+    container_id = await pod.start("server", SERVER.replace("-p 8080", "-p 127.0.0.1:8080"))
+    waits = "until wget -qO- http://127.0.0.1:8080/; do sleep 0.1; done"
+    await pod.runtime.exec_sync(container_id, ("sh", "-c", waits))
+    sandbox = await pod.runtime.pod_sandbox_status(pod.sandbox_id)
+    async with await pod.runtime.dialer.dial_loopback(sandbox, 8080) as stream:
+        await stream.send_all(b"GET / HTTP/1.0\r\n\r\n")
+        answer = b"".join([bytes(chunk) async for chunk in stream])
+    assert answer.endswith(b"page\n")
+    with pytest.raises(ConnectionRefusedError):
+        await pod.runtime.dialer.dial_loopback(sandbox, 9)
+
+
 async def test_a_sandbox_of_another_image_gets_a_carrier_for_the_relay(
     engine: APIClient, busybox: ImageID, notes: list[str]
 ) -> None:
@@ -231,6 +244,10 @@ async def test_a_sandbox_of_another_image_gets_a_carrier_for_the_relay(
             await pod.start("server", SERVER)
             assert (await get(runtime, pod)).endswith(b"page\n")
             assert [c.metadata.name for c in await runtime.list_containers()] == ["server"]
+            await runtime.dialer.remove_carriers()
+            wanted = {"label": f"{naming.TYPE_LABEL}={naming.HELPER_TYPE}"}
+            ours = [item for item in engine.containers(filters=wanted) if runtime.instance in str(item["Labels"])]
+            assert ours == []
             await runtime.stop_pod_sandbox(pod.sandbox_id)
             with pytest.raises(ConnectionRefusedError):
                 await runtime.dial(pod.sandbox_id, 8080)

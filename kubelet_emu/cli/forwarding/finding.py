@@ -1,151 +1,145 @@
-"""Finding a pod of a run that another process has: by what its runtime holds.
+"""The pod that `port-forward` is about: named itself, one of a Service, or one of a workload.
 
-A pod is known by its sandbox: its labels are the pod's. Whose pod it is, is told by labels and names that controllers
-give: their objects are in the memory of the run.
+Source: kubectl v1.36 attachablePodForObject (GetFirstPod, the most active one), RunPortForward.
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from attrs import field, frozen
+import trio
+from attrs import frozen
 
-from kubelet_emu.api import labels
-from kubelet_emu.cli.forwarding.targets import (
-    POD,
-    SERVICE,
-    NotRunningError,
-    Port,
-    TargetError,
-    ports_of_pod,
-    ports_of_service,
-)
-from runtime.api import ContainerState, PodSandboxState
+from kubelet_emu.api.codec import decode_mapping
+from kubelet_emu.api.v1 import Pod
+from kubelet_emu.api.v1_services import Service
+from kubelet_emu.cli.forwarding.targets import NotRunningError, TargetError, ports_of_pod, ports_of_service
+from kubelet_emu.rules.service_names import is_selected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from datetime import datetime
 
     from kubelet_emu.api.v1 import ContainerPort
-    from kubelet_emu.api.v1_services import Service
-    from kubelet_emu.cli.forwarding.targets import PortWords, Target
-    from runtime.api import ContainerSummary, PodSandboxStatus, RuntimeService, SandboxID
+    from kubelet_emu.cli.forwarding.targets import Port, PortWords, Resource
 
-_JOB_LABELS = ("batch.kubernetes.io/job-name", "job-name")
-_SUFFIX = "-[bcdfghjklmnpqrstvwxz2456789]{5}"
+T = TypeVar("T")
+LOOK_AGAIN_SECONDS = 0.5
+
+
+class Objects(Protocol):
+    """What has the objects of a run, in the API's JSON form."""
+
+    async def list(self, kind: str, namespace: str | None, name: str | None = None) -> list[Mapping[str, object]]:
+        """Return the objects of a kind."""
 
 
 @frozen(kw_only=True)
-class FoundPod:
-    """A pod that a runtime holds. It runs while its sandbox does, once one of its containers has begun."""
+class Wanted:
+    """What was asked for; `timeout` is how long to wait for a pod of a Service or workload to run, in seconds."""
 
-    instance: str
-    sandbox_id: SandboxID
-    name: str
-    namespace: str
-    created_at: datetime
-    is_running: bool
-    labels: Mapping[str, str] = field(factory=dict)
-    ports: tuple[ContainerPort, ...] = ()
-
-    def belongs_to(self, target: Target) -> bool:
-        """Tell whether a workload made it, as far as names and labels tell."""
-        match target.kind:
-            case "jobs.batch":
-                return any(self.labels.get(label) == target.name for label in _JOB_LABELS)
-            case "statefulsets.apps":
-                return bool(re.fullmatch(re.escape(target.name) + r"-\d+", self.name))
-            case "deployments.apps":
-                made = f"{target.name}-{self.labels.get('pod-template-hash', '')}"
-            case _:
-                made = target.name
-        return bool(re.fullmatch(re.escape(made) + _SUFFIX, self.name))
+    resource: Resource
+    ports: tuple[PortWords, ...]
+    namespace: str = "default"
+    timeout: float = 0.0
 
 
 @frozen(kw_only=True)
 class Chosen:
     """The pod to forward to, and the ports."""
 
-    pod: FoundPod
+    pod: Pod
     ports: tuple[Port, ...]
 
 
-async def pods_of(runtime: RuntimeService, instance: str) -> tuple[FoundPod, ...]:
-    """Return the pods that a runtime holds, each by its newest sandbox; CRIError."""
-    containers = await runtime.list_containers()
-    found: dict[tuple[str, str], FoundPod] = {}
-    for sandbox in await runtime.list_pod_sandboxes():
-        pod = _found(sandbox, [each for each in containers if each.sandbox_id == sandbox.id], instance)
-        found.setdefault((pod.namespace, pod.name), pod)
-    return tuple(found.values())
+async def find(objects: Objects, wanted: Wanted) -> Chosen:
+    """Return the pod that is meant; TargetError when there is none, NotRunningError when it doesn't run in time."""
+    deadline = trio.current_time() + (0 if wanted.resource.kind == "Pod" else wanted.timeout)
+    while True:
+        try:
+            return await _look(objects, wanted)
+        except NotRunningError:
+            if trio.current_time() >= deadline:
+                raise
+        await trio.sleep(LOOK_AGAIN_SECONDS)
 
 
-def _found(sandbox: PodSandboxStatus, containers: Iterable[ContainerSummary], instance: str) -> FoundPod:
-    known = tuple(containers)
-    has_begun = any(each.state in {ContainerState.RUNNING, ContainerState.EXITED} for each in known)
-    ports = [port for each in known for port in labels.parse_container_annotations(each.annotations).ports]
-    return FoundPod(
-        instance=instance,
-        sandbox_id=sandbox.id,
-        name=sandbox.metadata.name,
-        namespace=sandbox.metadata.namespace,
-        created_at=sandbox.created_at,
-        is_running=has_begun and sandbox.state is PodSandboxState.READY,
-        labels=sandbox.labels,
-        ports=tuple(ports),
-    )
-
-
-def choose(
-    target: Target, words: tuple[PortWords, ...], namespace: str, pods: Iterable[FoundPod], services: Iterable[Service]
-) -> Chosen:
-    """Return the pod that is meant; TargetError when there is none or several runs have it, NotRunningError.
-
-    Of several pods of a workload it is one that runs, the oldest.
-    """
-    known = tuple(pods)
-    here = [each for each in known if each.namespace == namespace]
-    if target.kind == SERVICE:
-        return _by_service(target, words, [each for each in services if each.metadata.namespace == namespace], here)
-    meant = [each for each in known if _is_meant(each, target)]
-    if meant and not any(each.namespace == namespace for each in meant):
-        raise TargetError(f"{_not_found(target, '')}; there is one with -n {meant[0].namespace}")
-    pod = _the_one(target, [each for each in meant if each.namespace == namespace], here)
-    return Chosen(pod=pod, ports=ports_of_pod(words, pod.name, pod.ports))
-
-
-def _is_meant(pod: FoundPod, target: Target) -> bool:
-    return pod.name == target.name if target.kind == POD else pod.belongs_to(target)
-
-
-def _by_service(target: Target, words: tuple[PortWords, ...], services: list[Service], here: list[FoundPod]) -> Chosen:
-    service = next((each for each in services if each.metadata.name == target.name), None)
-    if service is None:
-        known = ", ".join(sorted({each.metadata.name or "" for each in services}))
-        raise TargetError(_not_found(target, known))
-    selector = service.spec.selector
-    if not selector:
-        raise TargetError(f"invalid service {target.name!r}: Service is defined without a selector")
-    found = [each for each in here if all(each.labels.get(key) == value for key, value in selector.items())]
+async def _look(objects: Objects, wanted: Wanted) -> Chosen:
+    resource, namespace = wanted.resource, wanted.namespace
+    pods = _decoded(Pod, await objects.list("Pod", namespace))
+    if resource.kind == "Pod":
+        named = [pod for pod in pods if pod.metadata.name == resource.name]
+        if not named:
+            raise TargetError(await _not_found(objects, wanted))
+        pod = _running(named)
+        return Chosen(pod=pod, ports=ports_of_pod(wanted.ports, pod.metadata.name or "", _ports(pod)))
+    found = await objects.list(resource.kind, namespace, resource.name)
     if not found:
-        raise NotRunningError(f"no pod of Service {target.name} is there")
-    pod = _the_one(target, found, here)
-    return Chosen(pod=pod, ports=ports_of_service(words, service, pod.name, pod.ports))
+        raise TargetError(await _not_found(objects, wanted))
+    if resource.kind == "Service":
+        (service,) = _decoded(Service, found)
+        if not service.spec.selector:
+            raise TargetError(f"invalid service {resource.name!r}: Service is defined without a selector")
+        pod = _first([pod for pod in pods if is_selected(pod, service)], resource)
+        return Chosen(pod=pod, ports=ports_of_service(wanted.ports, service, pod.metadata.name or "", _ports(pod)))
+    owners = {_uid(found[0])}
+    if resource.kind == "Deployment":
+        owners |= {_uid(each) for each in await objects.list("ReplicaSet", namespace) if _owners(each) & owners}
+    pod = _first([pod for pod in pods if any(ref.uid in owners for ref in pod.metadata.owner_references)], resource)
+    return Chosen(pod=pod, ports=ports_of_pod(wanted.ports, pod.metadata.name or "", _ports(pod)))
 
 
-def _the_one(target: Target, found: list[FoundPod], here: list[FoundPod]) -> FoundPod:
-    if not found:
-        raise TargetError(_not_found(target, ", ".join(sorted({each.name for each in here}))))
-    running = sorted((each for each in found if each.is_running), key=lambda each: each.created_at)
-    if not running:
-        raise NotRunningError(f"unable to forward port because pod {found[0].name} is not running")
-    if len({each.instance for each in running}) > 1:
-        runs = ", ".join(sorted({each.instance for each in running}))
-        raise TargetError(f"several runs have {target.kind} {target.name!r}: name one of them with --run ({runs})")
-    return running[0]
+def _decoded(kind: type[T], objects: Iterable[Mapping[str, object]]) -> list[T]:
+    return [decode_mapping(kind, each, ignore_unknown=True) for each in objects]
 
 
-def _not_found(target: Target, known: str) -> str:
-    text = f"{target.kind} {target.name!r} not found".replace("'", '"')
-    return f"{text}; there are: {known}" if known else text
+def _metadata(obj: Mapping[str, object]) -> Mapping[str, object]:
+    metadata = obj["metadata"]
+    assert isinstance(metadata, dict), "the API's JSON form"  # noqa: S101 - for the type checker
+    return metadata
+
+
+def _uid(obj: Mapping[str, object]) -> str:
+    return str(_metadata(obj).get("uid", ""))
+
+
+def _owners(obj: Mapping[str, object]) -> set[str]:
+    references = _metadata(obj).get("ownerReferences", [])
+    return {str(each["uid"]) for each in references} if isinstance(references, list) else set()
+
+
+def _first(pods: list[Pod], resource: Resource) -> Pod:
+    """Return the most active pod of some: one that runs, is ready, is old; NotRunningError."""
+    if not pods:
+        raise NotRunningError(f"no pod of {resource.kind} {resource.name} is there")
+    return _running(sorted(pods, key=_rank))
+
+
+def _rank(pod: Pod) -> tuple[bool, bool, bool, str]:
+    """Return what comes first when sorted (kubernetes v1.36 podutils.ActivePods, reversed)."""
+    is_ready = any(each.type == "Ready" and each.status == "True" for each in pod.status.conditions)
+    created = pod.metadata.creation_timestamp
+    is_deleted = pod.metadata.deletion_timestamp is not None
+    return (pod.status.phase != "Running", is_deleted, not is_ready, created.isoformat() if created else "")
+
+
+def _running(pods: list[Pod]) -> Pod:
+    if pods[0].status.phase != "Running":
+        text = f"unable to forward port because pod is not running. Current status={pods[0].status.phase}"
+        raise NotRunningError(text)
+    return pods[0]
+
+
+def _ports(pod: Pod) -> tuple[ContainerPort, ...]:
+    """Return the ports that the pod's containers name; those of init containers count for sidecars."""
+    return tuple(port for each in (*pod.spec.containers, *pod.spec.init_containers) for port in each.ports)
+
+
+async def _not_found(objects: Objects, wanted: Wanted) -> str:
+    """Return what a server says of an object that isn't there, and where there is one, or what else there is."""
+    text = f"{wanted.resource.as_not_found} not found"
+    everywhere = [_metadata(each) for each in await objects.list(wanted.resource.kind, None)]
+    elsewhere = [each for each in everywhere if each["name"] == wanted.resource.name]
+    if elsewhere:
+        return f"{text}; there is one with -n {elsewhere[0]['namespace']}"
+    names = sorted(str(each["name"]) for each in everywhere if each["namespace"] == wanted.namespace)
+    return f"{text}; there are: {', '.join(names)}" if names else text

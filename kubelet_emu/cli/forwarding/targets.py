@@ -18,15 +18,14 @@ if TYPE_CHECKING:
     from kubelet_emu.api.v1_services import Service
 
 _KINDS = {
-    "pods": ("po", "pod", "pods"),
-    "services": ("svc", "service", "services"),
-    "deployments.apps": ("deploy", "deployment", "deployments", "deployment.apps", "deployments.apps"),
-    "replicasets.apps": ("rs", "replicaset", "replicasets", "replicaset.apps", "replicasets.apps"),
-    "statefulsets.apps": ("sts", "statefulset", "statefulsets", "statefulset.apps", "statefulsets.apps"),
-    "daemonsets.apps": ("ds", "daemonset", "daemonsets", "daemonset.apps", "daemonsets.apps"),
-    "jobs.batch": ("job", "jobs", "job.batch", "jobs.batch"),
+    "Pod": ("po", "pod", "pods"),
+    "Service": ("svc", "service", "services"),
+    "Deployment": ("deploy", "deployment", "deployments", "deployment.apps", "deployments.apps"),
+    "ReplicaSet": ("rs", "replicaset", "replicasets", "replicaset.apps", "replicasets.apps"),
+    "StatefulSet": ("sts", "statefulset", "statefulsets", "statefulset.apps", "statefulsets.apps"),
+    "DaemonSet": ("ds", "daemonset", "daemonsets", "daemonset.apps", "daemonsets.apps"),
+    "Job": ("job", "jobs", "job.batch", "jobs.batch"),
 }
-POD, SERVICE = "pods", "services"
 _MOST = 65535
 
 
@@ -39,14 +38,14 @@ class NotRunningError(TargetError):
 
 
 @frozen
-class Target:
-    """A kind, in kubectl's words for what isn't found, and a name."""
+class Resource:
+    """A kind and a name."""
 
     kind: str
     name: str
 
     @classmethod
-    def parse(cls, text: str) -> Target:
+    def parse(cls, text: str) -> Resource:
         """Read `NAME` or `TYPE/NAME`; ValueError."""
         kind, slash, name = text.partition("/")
         if not slash:
@@ -57,6 +56,11 @@ class Target:
             if kind.lower() in words:
                 return cls(known, name)
         raise ValueError(f"no ports can be forwarded to a {kind!r}: use pod, svc, deploy, rs, sts, ds or job")
+
+    @property
+    def as_not_found(self) -> str:
+        """Return it as an API server names what it hasn't: `deployments.apps "web"`."""
+        return f'{_KINDS[self.kind][-1]} "{self.name}"'
 
 
 @frozen

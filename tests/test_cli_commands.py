@@ -20,7 +20,7 @@ from kubelet_emu.cli.demo.image import APPLETS, archive_of, find_shell
 from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.main import COMMANDS, main
 from kubelet_emu.cli.options import NodeCapacity, RunOptions
-from kubelet_emu.cli.parameters import NON_NEGATIVE
+from kubelet_emu.cli.parameter_types import NON_NEGATIVE
 from kubelet_emu.images.mirrors import Mirror
 from kubelet_emu.images.outcome import PullOverride
 from kubelet_emu.journal.encode import to_line
@@ -237,6 +237,20 @@ def test_a_bad_option_exits_with_two(words: tuple[str, ...], text: str) -> None:
     result = CliRunner().invoke(main, ["run", *words])
     assert result.exit_code == 2
     assert text in result.output
+
+
+@pytest.mark.parametrize("command", ["run", "record", "demo", "test", "drill"])
+def test_every_command_that_pulls_takes_mirrors(tmp_path: Path, command: str) -> None:
+    files = tmp_path / "a.yaml", tmp_path / "hosts.toml"
+    files[0].write_text(POD)
+    files[1].write_text('[host."https://m.io"]\n')
+    words = [command] if command == "demo" else [command, str(files[0])]
+    hosts = CliRunner().invoke(main, [*words, "--registry-hosts", str(files[1])])
+    assert hosts.exit_code == 2
+    assert f'--registry-hosts: {files[1]}: add server = "https://HOST"' in hosts.stderr
+    mirror = CliRunner().invoke(main, [*words, "--registry-mirror", "cgr.dev"])
+    assert mirror.exit_code == 2
+    assert "expected HOST=HOST2" in mirror.stderr
 
 
 def test_the_demo_shows_its_manifest() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import kubelet_emu
 from kubelet_emu.embedding.options import NodeOptions
+from kubelet_emu.images.mirrors import Mirror
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -101,3 +102,18 @@ def test_a_folder_may_be_a_text(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
     (pod,) = kubelet_emu.load("pod.yaml", folder=str(tmp_path))
     assert pod.metadata.name == "p"
+
+
+def test_mirrors_are_texts_as_on_the_command_line_or_a_file_of_containerds(tmp_path: Path) -> None:
+    (tmp_path / "hosts.toml").write_text('server = "https://q.io"\n[host."https://m.io"]\ncolour = 1\n')
+    assert NodeOptions(registry_mirrors=["cgr.dev=m.io/x"]).registry_mirrors == (
+        Mirror(host="cgr.dev", target="m.io", prefix="x"),
+    )
+    with pytest.raises(ValueError, match="expected HOST=HOST2"):
+        NodeOptions(registry_mirrors=["cgr.dev"])
+    with pytest.raises(TypeError, match=r"registry_mirrors is a list of HOST=HOST2\[/PREFIX\], not 'cgr.dev=m.io'"):
+        NodeOptions(registry_mirrors="cgr.dev=m.io")
+    with kubelet_emu.node(registry_hosts="hosts.toml", folder=tmp_path, registry_mirrors=["cgr.dev=m.io"]) as node:
+        node.sleep(1)
+        told = "".join(node.log_lines())
+    assert f"{tmp_path}/hosts.toml: https://m.io: colour is not known" in told

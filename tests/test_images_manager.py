@@ -375,6 +375,30 @@ async def test_a_cancelled_waiter_leaves_the_queue(autojump_clock: trio.testing.
     assert node.timebase.seconds() == 8
 
 
+async def test_pulls_that_nobody_wants_any_more_end_at_once_and_so_do_later_ones(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    node = Node(StubImages(seconds={"x:1": 400}))
+
+    async def give_up() -> None:
+        await trio.sleep(2)
+        node.manager.give_up()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(give_up)
+        await node.ensure_all([a_pod("x:1", name=name) for name in "ab"])
+    later = await node.ensure(a_pod("x:1", name="c"))
+    assert node.timebase.seconds() == 2
+    canceled = (
+        'rpc error: code = Canceled desc = failed to pull and unpack image "docker.io/library/x:1": context canceled'
+    )
+    assert later.failure is not None
+    assert (later.failure.reason, later.failure.message) == ("ErrImagePull", canceled)
+    failed = [message for reason, message in node.told() if message.startswith("Failed to pull")]
+    assert failed == [f'Failed to pull image "x:1": {canceled}'] * 3
+    assert (node.manager.slots.running, node.manager.slots.waiting) == (0, 0)
+
+
 async def test_requests_beyond_the_burst_fail_at_once(autojump_clock: trio.testing.MockClock) -> None:
     node = Node(config=PullConfig(serialize=False, registry_qps=1, registry_burst=2))
     outcomes = [await node.ensure(a_pod("a:1", name=name, policy="Always")) for name in "abc"]

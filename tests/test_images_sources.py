@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
 import trio
 from attrs import define, field
 
-from kubelet_emu.images import docker_config
+from kubelet_emu.images import credential_helper, docker_config
 from kubelet_emu.images.credentials import PullSecretError
 from kubelet_emu.images.docker_config import DockerCredentials, docker_config_path, parse_docker_config
 from kubelet_emu.images.hosts_files import parse_hosts_file, read_registry_hosts
@@ -195,10 +197,11 @@ def helpers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Helpers:
 async def test_helpers_are_asked_for_the_registry_of_a_pull(helpers: Helpers) -> None:
     helpers.add("store", f"""read s; echo '{{"Username": "'$s'", "Secret": "{CANARY}"}}'""")
     helpers.add("token", f"""echo '{{"Username": "<token>", "Secret": "{CANARY}"}}'""")
+    helpers.add("nobody", """echo '{"ServerURL": "nobody.io", "Username": "", "Secret": ""}'""")
     helpers.add("empty", "echo credentials not found in native keychain; exit 1")
     config = {
         "auths": {"plain.io": {"username": "plain", "password": CANARY}, "reg.io": {}},
-        "credHelpers": {"t.io": "token", "e.io": "empty"},
+        "credHelpers": {"t.io": "token", "e.io": "empty", "nobody.io": "nobody"},
         "credsStore": "store",
     }
     credentials = helpers.credentials(config)
@@ -208,8 +211,9 @@ async def test_helpers_are_asked_for_the_registry_of_a_pull(helpers: Helpers) ->
         "https://index.docker.io/v1/"
     ]
     assert await credentials.lookup("e.io/x") == ()
+    assert await credentials.lookup("nobody.io/x") == ()
     assert helpers.warnings == []
-    assert helpers.asked() == ["store", "token", "store", "empty"]
+    assert helpers.asked() == ["store", "token", "store", "empty", "nobody"]
     assert CANARY not in repr(credentials)
 
 
@@ -222,6 +226,11 @@ async def test_helpers_are_asked_for_the_registry_of_a_pull(helpers: Helpers) ->
         ("number", """echo '{"Username": 5}'""", "json: cannot unmarshal number into Go struct field"),
         ("none", "", "there is no such program"),
         ("a\0b", "", "embedded null byte"),
+        ("endless", "cat /dev/zero", "it says more than 1 MiB"),
+        ("loud", "cat /dev/zero >&2", "it says more than 1 MiB"),
+        ("killed", "kill -9 $$", "ended by signal 9"),
+        ("deaf", "exec <&-; exit 3", "exit status 3"),
+        ("bytes", r"printf '\377\376'", "invalid character in its answer: not JSON"),
     ],
 )
 async def test_a_helper_that_does_not_work_is_told_of_once(
@@ -280,10 +289,21 @@ async def test_what_a_helper_said_holds_for_a_while(helpers: Helpers, monkeypatc
 
 
 async def test_a_helper_that_says_nothing_is_left(helpers: Helpers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(docker_config, "HELPER_SECONDS", 0.2)
-    helpers.add("hangs", "exec sleep 60")
+    monkeypatch.setattr(credential_helper, "HELPER_SECONDS", 0.2)
+    helpers.add("hangs", "trap '' TERM; exec sleep 60")
     assert await helpers.credentials({"credsStore": "hangs"}).lookup("reg.io/x") == ()
     assert helpers.warnings == ["credential helper docker-credential-hangs for reg.io: no answer within 0.2 s"]
+
+
+async def test_a_helper_that_ended_has_answered_though_its_child_lives_on(
+    helpers: Helpers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(credential_helper, "DRAIN_SECONDS", 0.05)
+    helpers.add("forks", f"""sleep 30 & echo $! > {helpers.folder}/pid; echo '{{"Username": "u", "Secret": "p"}}'""")
+    try:
+        assert len(await helpers.credentials({"credsStore": "forks"}).lookup("reg.io/x")) == 1
+    finally:
+        os.kill(int((helpers.folder / "pid").read_text()), signal.SIGKILL)
 
 
 async def test_a_config_with_tokens_is_docker_logins_own(helpers: Helpers) -> None:

@@ -146,7 +146,10 @@ def test_each_test_has_its_outcome(output: str, line: str) -> None:
         ("what the pod did, below the failure", "kubelet-emu: what did not hold"),
         ("the story of the pod", "what happened to web:"),
         ("a wait that was too long", "main exited: did not come in 3 s"),
-        ("a bad marker", "@pytest.mark.kubelet: ['speed']: it takes runtime, seed, timeout, timing, version by name"),
+        (
+            "a bad marker",
+            "@pytest.mark.kubelet: ['speed']: it takes registry_hosts, registry_mirrors, runtime, seed, timeout,",
+        ),
         ("a word that no option has", "'runtime' must be in ('simulated', 'docker') (got 'dokcer')"),
         ("why a test is skipped", "no container engine: "),
         ("how much of a scenario does not hold", "FAIL  bad"),

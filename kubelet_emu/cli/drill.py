@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from kubelet_emu.cli.mirror_options import mirror_parameters, mirrors_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from kubelet_emu.drill.driving import Drill
     from kubelet_emu.embedding.options import NodeOptions
+    from kubelet_emu.images.mirrors import Mirror
 
 
 @click.command("drill")
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--kubernetes", default="1.36", show_default=True, metavar="VERSION", help="The kubelet's version.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Seed of names and jitter.")
+@mirror_parameters
 @click.option("-k", "wanted", default="", metavar="TEXT", help="Only phases whose name has this text.")
 @click.option(
     "-o",
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
     default="text",
     help="json, junit: for CI, on stdout.",
 )
-def command(*, manifest: str, runtime: str, kubernetes: str, seed: int, wanted: str, output: str) -> None:
+def command(*, manifest: str, wanted: str, output: str, **given: object) -> None:
     """Delete the pod of MANIFEST in each phase of its life, each time anew.
 
     In every init container, at every gate, in postStart, when ready, again during preStop, with a sidecar in back-off,
@@ -46,7 +51,7 @@ def command(*, manifest: str, runtime: str, kubernetes: str, seed: int, wanted: 
     Exit status: 0 when every shutdown went well, 1 when one did not, 2 for a bad manifest, 3 without an engine,
     130 interrupted: nothing is left on the engine then.
     """
-    drill = _run(manifest, {"runtime": runtime, "kubernetes": kubernetes, "seed": seed}, wanted)
+    drill = _run(manifest, given, wanted)
     if wanted and drill.phases and not drill.shutdowns:
         click.echo(f"error: -k {wanted}: no phase has this in its name; there are {', '.join(drill.phases)}", err=True)
         sys.exit(2)
@@ -60,9 +65,15 @@ def _run(manifest: str, given: Mapping[str, object], wanted: str) -> Drill:
     from kubelet_emu.drill.driving import run_drill
     from kubelet_emu.embedding.options import NodeOptions
 
+    mirrors = mirrors_of(
+        cast("tuple[Mirror, ...]", given["registry_mirrors"]),
+        cast("Path | None", given["registry_hosts"]),
+        lambda text: click.echo(text, err=True),
+    )
     make = cast("Callable[..., NodeOptions]", NodeOptions)  # each word was read by click
+    words = {name: given[name] for name in ("runtime", "kubernetes", "seed")}
     try:
-        options = make(**given)
+        options = make(registry_mirrors=mirrors, **words)
     except ValueError as error:
         raise InputError(str(error)) from error
     with _progress() as tell:

@@ -74,12 +74,13 @@ class ClusterEmulator:
         await bring_down(self.cluster, grace_period_seconds)
 
     async def force(self) -> None:
-        """Delete with grace 0, and kill in two seconds what is being stopped with more.
+        """Delete with grace 0, give up pulls, and kill in two seconds what is being stopped with more.
 
         Differs: a kubelet that has begun a stop keeps to its grace whatever a second delete says; who interrupts
         twice wants to leave.
         """
         self.delete_all(0)
+        self.cluster.kubelet.services.containers.images.give_up()
         try:
             running = await self.cluster.runtime.list_containers()
             async with trio.open_nursery() as nursery:

@@ -16,6 +16,7 @@ from kubelet_emu.cli.exit_status import BAD_INPUT, Why, exit_status, outcome_of
 from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.hint_watch import HintWatch
 from kubelet_emu.cli.inputs import read_inputs, show_problems
+from kubelet_emu.cli.mirror_options import mirrors_of
 from kubelet_emu.cli.outputs import open_outputs
 from kubelet_emu.cli.pull_watch import PullWatch
 from kubelet_emu.cli.reach import Reach
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from kubelet_emu.cli.outputs import Outputs, Streams
     from kubelet_emu.cli.session import Emulator
     from kubelet_emu.config.features import FeatureGates
-    from kubelet_emu.images.mirrors import Mirror
     from kubelet_emu.journal.encode import Entry
     from kubelet_emu.journal.records import Record
 
@@ -74,7 +74,7 @@ def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
     seed = random.SystemRandom().randrange(MAX_SEED) if options.seed is None else options.seed
     configuration = _read_configuration(options, streams)
     features = _features(options, configuration or KubeletConfiguration())
-    mirrors = (*options.registry_mirrors, *_registry_hosts(options, streams))
+    mirrors = mirrors_of(options.registry_mirrors, options.registry_hosts, lambda text: print(text, file=streams.err))
     inputs = read_inputs(options, features, random.Random(f"{seed}/names"))  # noqa: S311 - names, not secrets
     show_problems(inputs, streams.err)
     for file in inputs.simulation_files:
@@ -94,22 +94,6 @@ def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
         seed=seed,
         mirrors=mirrors,
     )
-
-
-def _registry_hosts(options: RunOptions, streams: Streams) -> tuple[Mirror, ...]:
-    """Return the mirrors of --registry-hosts; InputError for a file that can't be followed."""
-    if options.registry_hosts is None:
-        return ()
-    from kubelet_emu.images.hosts_files import read_registry_hosts
-    from kubelet_emu.images.mirrors import MirrorError
-
-    try:
-        found = read_registry_hosts(options.registry_hosts)
-    except MirrorError as error:
-        raise InputError(f"--registry-hosts: {error}") from error
-    for warning in found.warnings:
-        print(f"warning: {warning}", file=streams.err)
-    return found.mirrors
 
 
 def _check_moment(options: RunOptions, inputs: Inputs) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -10,10 +9,10 @@ import click
 from click.core import ParameterSource
 
 from kubelet_emu.cli import options as words
+from kubelet_emu.cli.mirror_options import MIRROR_PARAMETERS
 from kubelet_emu.cli.options import NodeCapacity, RunOptions
+from kubelet_emu.cli.parameter_types import MOST_SECONDS, NON_NEGATIVE, Finite, Word, with_parameters
 from kubelet_emu.cli.triggers import Trigger
-from kubelet_emu.config.durations import parse_duration
-from kubelet_emu.images.mirrors import Mirror
 from kubelet_emu.images.outcome import PullOverride
 from kubelet_emu.manifests.safety import HostPathRule, SafetyPolicy
 
@@ -24,53 +23,6 @@ if TYPE_CHECKING:
 
 _NOT_OF_RECORD = frozenset({"runtime", "until", "speed", "sim_on_term", "simulate", "output"})
 _OF_SIMULATED = frozenset({"until", "speed", "sim_on_term", "simulate"})
-MOST_SECONDS = 10**9
-
-
-class Finite(click.FloatRange):
-    """A number in a range; not a number is in none."""
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read it."""
-        number = float(super().convert(value, param, ctx))  # type: ignore[arg-type]  # click hands over any
-        return self.fail(f"{value!r} is no number", param, ctx) if math.isnan(number) else number
-
-
-class Seconds(Finite):
-    """Seconds as a number, or a duration with units such as 1m30s."""
-
-    name = "number of seconds or duration such as 1m30s"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read it."""
-        if isinstance(value, str) and value[-1:].isalpha() and value[:1].isdigit():
-            try:
-                value = parse_duration(value)
-            except ValueError as error:
-                self.fail(str(error), param, ctx)
-        return super().convert(value, param, ctx)
-
-
-NON_NEGATIVE = Seconds(min=0, max=MOST_SECONDS)
-
-
-class Word(click.ParamType):  # type: ignore[type-arg]  # older clicks take no argument
-    """A word that a function reads; its ValueError is shown to the user."""
-
-    def __init__(self, name: str, read: Callable[[str], object]) -> None:
-        """Keep the function and the name of what it reads."""
-        self.name = name
-        self._read = read
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
-        """Read the word; a default that was read already stays."""
-        if not isinstance(value, str):
-            return value
-        try:
-            return self._read(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
 
 PATH = click.Path(path_type=Path, dir_okay=False)
 
@@ -160,19 +112,7 @@ PARAMETERS: tuple[click.Option, ...] = (
         help="Exit 1 if this happened: killed,restarted,warning.",
     ),
     click.Option(["--pull"], type=click.Choice(["always", "missing", "never"]), help="Override every imagePullPolicy."),
-    click.Option(
-        ["--registry-mirror"],
-        type=Word("mirror", Mirror.parse),
-        multiple=True,
-        metavar="HOST=HOST2[/PREFIX]",
-        help="Pull images of HOST from HOST2 instead; repeatable.",
-    ),
-    click.Option(
-        ["--registry-hosts"],
-        type=click.Path(path_type=Path, exists=True),
-        metavar="PATH",
-        help="Mirrors as containerd has them: a folder with HOST/hosts.toml, or one such file.",
-    ),
+    *MIRROR_PARAMETERS,
     click.Option(["--now"], is_flag=True, help="Run the Job of each CronJob once, at once; schedules are not kept."),
     click.Option(["--keep"], is_flag=True, help="Remove nothing at the end."),
     click.Option(
@@ -223,12 +163,12 @@ PARAMETERS: tuple[click.Option, ...] = (
 
 def run_parameters(command: Decorated) -> Decorated:
     """Give a command function the options of a run."""
-    return _with(PARAMETERS, command)
+    return with_parameters(PARAMETERS, command)
 
 
 def record_parameters(command: Decorated) -> Decorated:
     """Give a command function the options of a run on an engine whose output is its own."""
-    return _with(tuple(each for each in PARAMETERS if each.name not in _NOT_OF_RECORD), command)
+    return with_parameters(tuple(each for each in PARAMETERS if each.name not in _NOT_OF_RECORD), command)
 
 
 def refuse_simulated_options(context: click.Context) -> None:
@@ -240,12 +180,6 @@ def refuse_simulated_options(context: click.Context) -> None:
             raise click.UsageError(f"{parameter.opts[0]} is for --runtime simulated{instead}", context)
 
 
-def _with(parameters: tuple[click.Option, ...], command: Decorated) -> Decorated:
-    for parameter in reversed(parameters):
-        command.__dict__.setdefault("__click_params__", []).append(parameter)
-    return command
-
-
 def to_options(manifests: tuple[str, ...], given: Mapping[str, object]) -> RunOptions:
     """Return what click parsed as one value."""
     values = dict(given)
@@ -254,7 +188,6 @@ def to_options(manifests: tuple[str, ...], given: Mapping[str, object]) -> RunOp
         allow_privileged=bool(values.pop("allow_privileged")),
         allow_host_namespaces=bool(values.pop("allow_host_namespaces")),
     )
-    mirrors = values.pop("registry_mirror")
     labels = dict(cast("tuple[tuple[str, str], ...]", values.pop("node_label")))
     capacity = values.pop("node_capacity") or NodeCapacity()
     pull = values.pop("pull")
@@ -262,7 +195,6 @@ def to_options(manifests: tuple[str, ...], given: Mapping[str, object]) -> RunOp
     return make(
         manifests=manifests,
         safety=safety,
-        registry_mirrors=mirrors,
         node_labels=labels,
         node_capacity=capacity,
         node_name=values.pop("node_name") or "",

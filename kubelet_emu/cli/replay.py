@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from kubelet_emu.cli.log_options import log_parameters
-from kubelet_emu.cli.parameters import NON_NEGATIVE
+from kubelet_emu.cli.parameter_types import NON_NEGATIVE
 
 if TYPE_CHECKING:
     from kubelet_emu.lifecycle.log import LifecycleLog

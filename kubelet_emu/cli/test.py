@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from kubelet_emu.cli.parameters import Word
-from kubelet_emu.images.mirrors import Mirror
+from kubelet_emu.cli.mirror_options import mirror_parameters, mirrors_of
+
+if TYPE_CHECKING:
+    from kubelet_emu.images.mirrors import Mirror
 
 DOCKER_JOBS = 8
 """Containers mostly wait; more at a time make an engine slow rather than the set fast."""
@@ -48,14 +50,7 @@ DOCKER_JOBS = 8
     type=click.Choice(["fast", "kubelet"]),
     help="kubelet: with a real node's own delays, the default; fast: without.",
 )
-@click.option(
-    "--registry-mirror",
-    "registry_mirrors",
-    type=Word("mirror", Mirror.parse),
-    multiple=True,
-    metavar="HOST=HOST2[/PREFIX]",
-    help="Docker: pull images of HOST from HOST2 instead; repeatable.",
-)
+@mirror_parameters
 @click.option(
     "--root-dir",
     type=click.Path(path_type=Path, file_okay=False),
@@ -74,6 +69,7 @@ def command(  # noqa: PLR0913 - click's way
     compare: bool,
     timing_name: Literal["fast", "kubelet"] | None,
     registry_mirrors: tuple[Mirror, ...],
+    registry_hosts: Path | None,
     root_dir: Path | None,
     seed: int,
 ) -> None:
@@ -96,7 +92,7 @@ def command(  # noqa: PLR0913 - click's way
         output=output,
         compare=compare,
         timing_name=timing_name,
-        registry_mirrors=registry_mirrors,
+        registry_mirrors=mirrors_of(registry_mirrors, registry_hosts, lambda text: click.echo(text, err=True)),
         root_dir=root_dir,
         seed=seed,
     )

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from kubelet_emu.embedding.pod_log import Answer
     from kubelet_emu.embedding.worlds import World
     from kubelet_emu.images.docker_config import DockerCredentials
+    from kubelet_emu.images.mirrors import Mirror
     from kubelet_emu.journal.encode import Entry
     from kubelet_emu.lifecycle.log import LifecycleLog
     from kubelet_emu.scenarios.expectations import MomentExpression
@@ -264,6 +265,18 @@ async def open_node(options: NodeOptions) -> AsyncIterator[Node]:
         raise failure
 
 
+def _mirrors(options: NodeOptions, journal: Journal) -> tuple[Mirror, ...]:
+    """Return where images come from instead; ValueError for a hosts file that can't be followed."""
+    if options.registry_hosts is None:
+        return options.registry_mirrors
+    from kubelet_emu.images.hosts_files import read_registry_hosts  # noqa: PLC0415 - few need it
+
+    found = read_registry_hosts(options.folder / options.registry_hosts)
+    for warning in found.warnings:
+        journal.emit(NoteRecord(level="warning", text=warning))
+    return (*options.registry_mirrors, *found.mirrors)
+
+
 def _credentials(options: NodeOptions, journal: Journal) -> DockerCredentials | None:
     """Return the user's own pull credentials; a simulated node reads nothing of this machine."""
     if options.is_simulated:
@@ -316,7 +329,7 @@ def _node(options: NodeOptions, world: World) -> Node:
             configuration=configuration,
             features=features,
             timing=timing_named(options.timing_name),
-            mirrors=options.registry_mirrors,
+            mirrors=_mirrors(options, journal),
             node_credentials=_credentials(options, journal),
         ),
         seed=options.seed,
@@ -338,6 +351,8 @@ async def _be(cluster: Cluster, has_ended: trio.Event, *, task_status: trio.Task
 async def _remove_all(cluster: Cluster, has_ended: trio.Event) -> None:
     """Delete every pod with the least grace and wait until the runtime holds nothing, or the cluster has ended."""
     _delete_all(cluster)
+    if not has_ended.is_set():
+        cluster.kubelet.services.containers.images.give_up()
     with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_cancel_after, has_ended, nursery.cancel_scope)

@@ -6,16 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from attrs import field, frozen, validators
+from attrs.converters import optional
 
 from kubelet_emu.config.features import gates_for
 from kubelet_emu.embedding.arguments import check_seconds, check_text, check_whole
+from kubelet_emu.images.mirrors import Mirror
 from kubelet_emu.manifests.safety import SafetyPolicy
 from kubelet_emu.simulation.values import Simulation
 
 if TYPE_CHECKING:
-    from attrs import Attribute
+    from collections.abc import Iterable
 
-    from kubelet_emu.images.mirrors import Mirror
+    from attrs import Attribute
 
 RuntimeName = Literal["simulated", "docker"]
 TimingName = Literal["fast", "kubelet"]
@@ -34,12 +36,20 @@ def _is_seconds(_options: object, attribute: Attribute[float | None], value: obj
     check_seconds(attribute.name, value)
 
 
+def _to_mirrors(given: Iterable[Mirror | str]) -> tuple[Mirror, ...]:
+    """Return mirrors, reading those that are written as on the command line; ValueError."""
+    if isinstance(given, str):
+        raise TypeError(f"registry_mirrors is a list of HOST=HOST2[/PREFIX], not {given!r}")
+    return tuple(Mirror.parse(each) if isinstance(each, str) else each for each in given)
+
+
 @frozen(kw_only=True)
 class NodeOptions:
     """What runs the containers and how true to a node's delays; `folder` is where relative paths begin.
 
-    `simulation` says what containers of a simulated node do. `timeout_seconds` bounds every wait that has no bound of
-    its own: an hour of virtual time, two minutes on an engine. ValueError for a word that is none of these.
+    `registry_mirrors` may be texts as on the command line, `registry_hosts` is a folder or a file as containerd has
+    them. `simulation` says what containers of a simulated node do. `timeout_seconds` bounds every wait that has no
+    bound of its own: an hour of virtual time, two minutes on an engine. ValueError for a word that is none of these.
     """
 
     runtime: RuntimeName = field(default="simulated", validator=validators.in_(get_args(RuntimeName)))
@@ -48,7 +58,8 @@ class NodeOptions:
     seed: int = field(default=1, validator=_is_whole)
     folder: Path = field(factory=Path, converter=Path, repr=False)
     timeout: float | None = field(default=None, validator=_is_seconds)
-    registry_mirrors: tuple[Mirror, ...] = field(default=(), repr=False)
+    registry_mirrors: tuple[Mirror, ...] = field(default=(), converter=_to_mirrors, repr=False)
+    registry_hosts: Path | None = field(default=None, converter=optional(Path), repr=False)
     simulation: Simulation = field(factory=Simulation, repr=False)
     safety: SafetyPolicy = field(factory=SafetyPolicy, repr=False)
 

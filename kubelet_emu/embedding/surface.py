@@ -13,7 +13,7 @@ from kubelet_emu.embedding.manifests import read_manifests
 from kubelet_emu.embedding.options import NodeOptions, RuntimeName, TimingName
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
     from pathlib import Path
 
     from kubelet_emu.embedding.node import Node
@@ -32,7 +32,8 @@ class Options(TypedDict, total=False):
     seed: int
     folder: str | Path
     timeout: float | None
-    registry_mirrors: tuple[Mirror, ...]
+    registry_mirrors: Iterable[Mirror | str]
+    registry_hosts: str | Path | None
     safety: SafetyPolicy
 
 

@@ -6,13 +6,13 @@ user's file is read and its helpers are asked, each when a pull of its registry 
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trio
 from attrs import define, evolve, field, frozen
 
+from kubelet_emu.images import credential_helper
 from kubelet_emu.images.credentials import (
     Credential,
     Keyring,
@@ -27,11 +27,8 @@ from runtime.api import AuthConfig
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-HELPER_SECONDS = 30.0
 CACHE_SECONDS = 300.0
-TOKEN_USER = "<token>"  # noqa: S105 - what helpers put in the place of a user name
 _HUB_HOST, _HUB_KEY = "docker.io", "https://index.docker.io/v1/"
-_FAILURES = (OSError, ValueError, subprocess.SubprocessError, trio.TooSlowError)
 
 
 @frozen(kw_only=True)
@@ -148,9 +145,9 @@ class DockerCredentials:
 
     async def _ask(self, helper: str, host: str) -> tuple[tuple[str, Credential], ...]:
         try:
-            auth = await ask_helper(helper, _server(host))
-        except _FAILURES as error:
-            self._warn_once(f"credential helper docker-credential-{helper} for {host}: {_why(error)}")
+            auth = await credential_helper.ask_helper(helper, _server(host))
+        except credential_helper.FAILURES as error:
+            self._warn_once(f"credential helper docker-credential-{helper} for {host}: {credential_helper.why(error)}")
             return ()
         return () if auth is None else ((_server(host), Credential(auth=auth)),)
 
@@ -158,47 +155,6 @@ class DockerCredentials:
         if text not in self._warned:
             self._warned.add(text)
             self.warn(text)
-
-
-async def ask_helper(helper: str, server: str) -> AuthConfig | None:
-    """Run `docker-credential-HELPER get`; None when it knows nothing of the server.
-
-    OSError, ValueError, SubprocessError and TooSlowError are a helper that doesn't work.
-    """
-    with trio.fail_after(HELPER_SECONDS):
-        done = await trio.run_process(
-            [f"docker-credential-{helper}", "get"],
-            stdin=server.encode(),
-            capture_stdout=True,
-            capture_stderr=True,
-            check=False,
-        )
-    if done.returncode:
-        if b"not found" in done.stdout + done.stderr:
-            return None
-        raise subprocess.CalledProcessError(done.returncode, helper)
-    answer = read_json(done.stdout, "its answer")
-    if not isinstance(answer, dict):
-        raise PullSecretError("its answer is no object")
-    username, secret = text_field(answer, "Username"), text_field(answer, "Secret")
-    if username == TOKEN_USER:
-        return AuthConfig(identity_token=secret)
-    return AuthConfig(username=username, password=secret)
-
-
-def _why(error: BaseException) -> str:
-    """Return why a helper doesn't work; what it printed may be a secret."""
-    match error:
-        case FileNotFoundError():
-            return "there is no such program"
-        case OSError():
-            return str(error.strerror)
-        case trio.TooSlowError():
-            return f"no answer within {HELPER_SECONDS:g} s"
-        case subprocess.CalledProcessError():
-            return f"exit status {error.returncode}"
-        case _:
-            return str(error)
 
 
 def _server(host: str) -> str:

@@ -25,11 +25,11 @@ from kubelet_emu.images.backoff import PullBackoff
 from kubelet_emu.images.credentials import PullSecretError, keyring_of_secrets
 from kubelet_emu.images.outcome import ImageOutcome, PullConfig, PullOverride, PullState, PullUpdate
 from kubelet_emu.images.pulling import Puller, failure_of
-from kubelet_emu.images.slots import PullRate, PullSlots
+from kubelet_emu.images.slots import PullEnd, PullRate, PullSlots
 from kubelet_emu.images.verification import PullRecords
 from kubelet_emu.journal.records import NoteRecord, ObjectRef
 from kubelet_emu.rules.observed import StartFailure
-from runtime.api import CRIError, ImageID, ImagePullError
+from runtime.api import CRIError, ImageID, ImagePullError, pull_texts
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -98,6 +98,7 @@ class ImageManager:
     backoff: PullBackoff = field(factory=PullBackoff)
     slots: PullSlots = field(init=False)
     _rate: PullRate = field(init=False)
+    _end: PullEnd = field(factory=PullEnd, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Make the queue and the token bucket of the configuration."""
@@ -141,6 +142,13 @@ class ImageManager:
         if missing:
             message = reasons_images.IMAGE_PULL_SECRETS_MISSING.format(names=", ".join(missing))
             self.event(pod, None, reasons.WARNING, reasons_images.FAILED_TO_RETRIEVE_IMAGE_PULL_SECRET, message)
+
+    def give_up(self) -> None:
+        """End every pull that runs or waits, and each that comes: who interrupts twice wants to leave.
+
+        Differs: nothing ends a kubelet's pull but the runtime.
+        """
+        self._end.give_up()
 
     def collect_garbage(self, now: datetime) -> None:
         """Drop back-offs that are over.
@@ -186,16 +194,18 @@ class ImageManager:
         queued_at = self.timebase.now()
         if self.slots.would_wait:
             self._show(request, PullState.QUEUED)
-        async with self.slots.hold():
-            began_at = self.timebase.now()
-            self._show(request, PullState.RUNNING)
-            try:
-                pulled, image = await self._pull_now(request, keyring)
-            except CRIError as error:
-                failure = error
-            else:
-                self._succeeded(request, pulled, image, began_at, queued_at)
-                return _outcome(request, image, pulled.source)
+        failure: CRIError = ImagePullError(pull_texts.given_up(request.name))
+        with self._end.watched():
+            async with self.slots.hold():
+                began_at = self.timebase.now()
+                self._show(request, PullState.RUNNING)
+                try:
+                    pulled, image = await self._pull_now(request, keyring)
+                except CRIError as error:
+                    failure = error
+                else:
+                    self._succeeded(request, pulled, image, began_at, queued_at)
+                    return _outcome(request, image, pulled.source)
         return await self._failed(request, failure)
 
     async def _pull_now(self, request: _Request, keyring: Keyring) -> tuple[Pulled, Image]:

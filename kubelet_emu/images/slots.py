@@ -1,4 +1,4 @@
-"""Who pulls next: the node-wide bound on running pulls, and the token bucket of pull requests.
+"""Who pulls next: the node-wide bound on running pulls, the token bucket of pull requests, and the end of all pulls.
 
 Waiters are served in the order of arrival; nothing is shared between two pulls of one image.
 Source: KEP-3673, kubelet v1.36 pkg/kubelet/images/puller.go and helpers.go.
@@ -6,14 +6,14 @@ Source: KEP-3673, kubelet v1.36 pkg/kubelet/images/puller.go and helpers.go.
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 import trio
 from attrs import define, field
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
     from datetime import datetime
 
 
@@ -51,6 +51,32 @@ class PullSlots:
             self.running -= 1
             if self._semaphore is not None:
                 self._semaphore.release()
+
+
+@define(eq=False, kw_only=True)
+class PullEnd:
+    """Ends pulls once nobody wants them any more: those that run or wait, and all that come later."""
+
+    _scopes: set[trio.CancelScope] = field(factory=set, init=False)
+    _is_given_up: bool = field(default=False, init=False)
+
+    def give_up(self) -> None:
+        """End every pull, from now on."""
+        self._is_given_up = True
+        for scope in self._scopes:
+            scope.cancel()
+
+    @contextmanager
+    def watched(self) -> Iterator[trio.CancelScope]:
+        """Give the scope of one pull; it has caught a cancellation when the pull was given up."""
+        with trio.CancelScope() as scope:
+            self._scopes.add(scope)
+            if self._is_given_up:
+                scope.cancel()
+            try:
+                yield scope
+            finally:
+                self._scopes.discard(scope)
 
 
 @define(kw_only=True)

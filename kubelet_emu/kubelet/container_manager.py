@@ -76,6 +76,9 @@ class ImagePuller(Protocol):
     def collect_garbage(self, now: datetime) -> None:
         """Forget back-offs that are over."""
 
+    def give_up(self) -> None:
+        """End every pull that runs or waits, and each that comes."""
+
     async def ensure_image_exists(self, pod: Pod, container: AnyContainer) -> ImageOutcome:
         """Return the image to run, or why there is none."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.embedding.pod_log import Answer
 
-_KEYS = frozenset({"runtime", "timing", "version", "seed", "timeout"})
+_KEYS = frozenset({"runtime", "timing", "version", "seed", "timeout", "registry_mirrors", "registry_hosts"})
 
 
 @define(eq=False, kw_only=True)
@@ -150,6 +150,8 @@ def _options(request: pytest.FixtureRequest) -> NodeOptions:
             kubernetes=str(given.get("version", "1.36")),
             seed=given.get("seed", 1),
             timeout=given.get("timeout"),
+            registry_mirrors=given.get("registry_mirrors", ()),
+            registry_hosts=given.get("registry_hosts"),
             folder=request.path.parent,
         )
     except ValueError as error:

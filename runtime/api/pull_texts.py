@@ -46,6 +46,11 @@ def no_progress(name: str, duration: str) -> str:
     return f"rpc error: code = Canceled desc = {_pulling(name)}no progress for {duration}: context canceled"
 
 
+def given_up(name: str) -> str:
+    """Say that who wanted the image doesn't any more."""
+    return f"rpc error: code = Canceled desc = {_pulling(name)}context canceled"
+
+
 def _pulling(name: str) -> str:
     return f'failed to pull and unpack image "{full_name(name)}": '
 

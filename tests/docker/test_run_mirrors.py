@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import secrets
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import images
 import pytest
-from command_line import run, write_pod
+from command_line import LIMIT_SECONDS, run, write_pod
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,6 +78,40 @@ def test_an_image_of_a_mirror_is_told_by_the_manifests_name(
     assert shown["image"] == f"{HOST}/{name}"
     assert shown["imageID"].startswith(f"{HOST}/{name.removesuffix(':1')}@sha256:")
     assert [tag for tag in images_named(engine, name) if not tag.startswith(registry.address)] == []
+
+
+SCENARIO = """\
+end: pod terminal
+expect:
+- some main exited(0)
+"""
+
+
+@pytest.mark.parametrize("way", ["test", "drill", "record", "python"])
+def test_every_way_to_run_a_pod_finds_its_image_at_a_mirror(
+    tmp_path: Path, engine: APIClient, registry: Registry, name: str, way: str
+) -> None:
+    file = tmp_path / "hosts.toml"
+    file.write_text(HOSTS.format(host=HOST, mirror=registry.address) + "skip_verify = true\n")
+    manifest = write_pod(tmp_path, "manifest", POD.format(image=f"{HOST}/{name}"))
+    (tmp_path / "scenario.yaml").write_text(SCENARIO)
+    program = "import kubelet_emu as k, sys; [log] = k.run(sys.argv[1], runtime='docker', registry_hosts=sys.argv[3])"
+    words = {
+        "test": ("-m", "kubelet_emu", "test", str(tmp_path), "--runtime", "docker"),
+        "drill": ("-m", "kubelet_emu", "drill", str(manifest), "--runtime", "docker", "-k", "undisturbed"),
+        "record": ("-m", "kubelet_emu", "record", str(manifest)),
+        "python": ("-c", program, str(manifest)),
+    }[way]
+    done = subprocess.run(
+        [sys.executable, *words, "--registry-hosts", str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT_SECONDS,
+    )
+    assert done.returncode == (2 if way == "drill" else 0), done.stdout + done.stderr
+    assert images_named(engine, name) == [f"{registry.address}/kemu/{name}"]
+    assert way == "python" or "skip_verify: how a registry is spoken to" in done.stderr
 
 
 def images_named(engine: APIClient, name: str) -> list[str]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import secrets
+import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import images
 import pytest
-from command_line import FIXTURES, run, write_pod
-from faulty_registry import FaultyRegistry
+from command_line import FIXTURES, LIMIT_SECONDS, containers_of, run, write_pod
+from faulty_registry import Fault, FaultyRegistry, Stage, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,6 +128,31 @@ def test_a_pod_deleted_during_its_pull_starts_before_it_stops(
         outcome = running.result()
     told = [record["reason"] for record in outcome.records if record["kind"] == "event"]
     assert told == ["Scheduled", "Pulling", "Pulled", "Created", "Started", "Killing"]
+
+
+@pytest.mark.parametrize("pods", [1, 3], ids=["one that hangs", "and two that queue behind it"])
+def test_a_second_ctrl_c_gives_up_pulls_that_hang(
+    tmp_path: Path, engine: APIClient, registry: Registry, pods: int
+) -> None:
+    with FaultyRegistry(registry.port, troubles=[Trouble(Stage.MANIFEST, Fault.HANG)]) as hanging:
+        image = f"{hanging.address}/kemu/test-hanging:1"
+        text = "".join(POD.format(number=number, image=image) for number in range(pods))
+        command = [sys.executable, "-m", "kubelet_emu", "run", str(write_pod(tmp_path, "pods", text))]
+        with subprocess.Popen(
+            [*command, "--root-dir", str(tmp_path / "root"), "--trace", str(tmp_path / "trace.jsonl")],
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            wait_until_told(tmp_path / "trace.jsonl", '"Pulling"', pods)
+            hanging.wait_for_request("/manifests/")
+            process.send_signal(signal.SIGINT)
+            wait_until_told(tmp_path / "trace.jsonl", '"deletionTimestamp"', pods)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=LIMIT_SECONDS)
+    assert process.returncode == 130, err
+    assert "nothing has happened" not in err, "nobody waits for the pull"
+    assert list((tmp_path / "root" / "instances").iterdir()) == []
+    assert [containers_of(engine, f"pulled-{number}") for number in range(pods)] == [[]] * pods
 
 
 def test_two_pods_that_want_one_image_both_pull_it(tmp_path: Path, pulled: list[str], gate: FaultyRegistry) -> None:

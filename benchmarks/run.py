@@ -24,8 +24,7 @@ from emulated import EmulatedPods, MeasurementError
 from marks import Measured, Row, format_table, rows_of
 from shapes import FULL, IMAGE, QUICK, Shape
 
-from kubelet_emu.cli.demo import SHELLS
-from kubelet_emu.cli.demo.image import archive_of, find_shell
+from kubelet_emu.cli.busybox_image import archive_of, find_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +62,7 @@ def _image(client: Any) -> Iterator[None]:  # noqa: ANN401 - the SDK's client
     if client.images(name=IMAGE):
         yield
         return
-    shell = find_shell(tuple(Path(path) for path in SHELLS))
+    shell = find_shell()
     list(client.load_image(archive_of(shell.read_bytes(), IMAGE)))
     try:
         yield

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from journal_makers import EPOCH, accepted, container, end, entries, start
 
-from kubelet_emu.cli.demo.image import APPLETS, archive_of, find_shell
+from kubelet_emu.cli.busybox_image import APPLETS, archive_of, find_shell
 from kubelet_emu.cli.failures import InputError, explain
 from kubelet_emu.cli.main import COMMANDS, main
 from kubelet_emu.cli.options import NodeCapacity, RunOptions

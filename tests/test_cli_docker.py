@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import uuid
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import docker
@@ -16,13 +15,14 @@ import pytest
 import trio
 
 import kubelet_emu
-from kubelet_emu.cli.demo import IMAGE, SHELLS
-from kubelet_emu.cli.demo.image import archive_of, find_shell
+from kubelet_emu.cli.busybox_image import archive_of, find_shell
+from kubelet_emu.cli.demo import IMAGE
 from runtime.docker import naming
 from runtime.docker.helper import IMAGE_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.docker
 
@@ -56,7 +56,7 @@ def engine() -> Iterator[docker.DockerClient]:
 def image(engine: docker.DockerClient) -> Iterator[str]:
     """Load an image with a shell under a name of this module's own."""
     name = f"kubelet-emu.local/test-{uuid.uuid4().hex[:8]}:1"
-    engine.images.load(archive_of(find_shell(tuple(map(Path, SHELLS))).read_bytes(), name))
+    engine.images.load(archive_of(find_shell().read_bytes(), name))
     yield name
     engine.images.remove(name, force=True)
 

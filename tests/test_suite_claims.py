@@ -11,7 +11,7 @@ import trio.testing
 
 from kubelet_emu.cli.suite.claims import Claims, claims_of
 from kubelet_emu.cli.suite.host_folders import emptied
-from kubelet_emu.cli.suite.node_images import images_on_node
+from kubelet_emu.cli.suite.node_images import images_in_registry, images_on_node
 from kubelet_emu.manifests import load_text
 from kubelet_emu.scenarios.scenario_file import Scenario, Step
 from kubelet_emu.scenarios.steps import StepError
@@ -24,13 +24,22 @@ spec:
   hostNetwork: {host}
   containers:
   - name: a
-    image: 127.0.0.1:5000/kemu/{image}
+    image: {registry}/kemu/{image}
+    imagePullPolicy: {policy}
     ports: [{ports}]
 """
 
 
-def scenario(*, host: bool = False, image: str = "busybox:1", ports: str = "", **more: object) -> Scenario:
-    manifest = POD.format(host=str(host).lower(), image=image, ports=ports)
+def scenario(
+    *,
+    host: bool = False,
+    registry: str = "127.0.0.1:5000",
+    image: str = "busybox:1",
+    policy: str = "IfNotPresent",
+    ports: str = "",
+    **more: object,
+) -> Scenario:
+    manifest = POD.format(host=str(host).lower(), registry=registry, image=image, policy=policy, ports=ports)
     objects = load_text(manifest).objects
     return Scenario(name="s", path=Path("s/scenario.yaml"), objects=objects, **more)  # type: ignore[arg-type]
 
@@ -62,7 +71,11 @@ def test_what_a_scenario_has_for_itself(given: Scenario, wanted: set[str]) -> No
 
 ON_NODE = [
     ("one that its pod runs", scenario(), {"127.0.0.1:5000/kemu/busybox:1"}),
-    ("not one that must be absent", scenario(image="absent-2:1"), set()),
+    (
+        "for one that must be absent what it is a copy of",
+        scenario(image="absent-2:1"),
+        {"127.0.0.1:5000/kemu/busybox:1"},
+    ),
     ("not another tag", scenario(image="busybox:12"), set()),
     (
         "what new images are made of",
@@ -86,6 +99,29 @@ ON_NODE = [
 @pytest.mark.parametrize(("given", "wanted"), [row[1:] for row in ON_NODE], ids=[row[0] for row in ON_NODE])
 def test_what_is_on_the_node(given: Scenario, wanted: set[str]) -> None:
     assert images_on_node(given) == wanted
+
+
+IN_REGISTRY = [
+    ("nothing for a pod that runs what is there", scenario(), set()),
+    ("what is pulled though it is there", scenario(policy="Always"), {"127.0.0.1:5000/kemu/busybox:1"}),
+    ("what must be absent from the node", scenario(image="absent-2:1"), {"127.0.0.1:5000/kemu/absent-2:1"}),
+    (
+        "the same behind the slow line",
+        scenario(registry="127.0.0.1:5001", image="absent-2"),
+        {"127.0.0.1:5000/kemu/absent-2"},
+    ),
+    ("nothing of another registry", scenario(registry="127.0.0.1:1", image="absent-2:1"), set()),
+    (
+        "what credentials may ask for again",
+        scenario(needs=("imagePullCredentialsVerificationPolicy=AlwaysVerify",)),
+        {"127.0.0.1:5000/kemu/busybox:1"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "wanted"), [row[1:] for row in IN_REGISTRY], ids=[row[0] for row in IN_REGISTRY])
+def test_what_is_in_the_registry(given: Scenario, wanted: set[str]) -> None:
+    assert images_in_registry(given) == wanted
 
 
 def test_a_folder_is_empty_before_and_gone_afterwards() -> None:

@@ -1,4 +1,4 @@
-"""Makes an image out of another one and pushes it; the engine keeps nothing of it."""
+"""Makes images and pushes them: out of an archive, out of another image. What is pushed the engine doesn't keep."""
 
 from __future__ import annotations
 
@@ -42,6 +42,29 @@ class Publisher:
             await self.bridge.write(lambda client: _push(client, image))
         finally:
             await self.bridge.write(lambda client: client.remove_image(image))
+
+    async def copy(self, image: str, target: str) -> None:
+        """Push an image of the engine as `target`, a name that the engine doesn't keep. CRIError."""
+        is_other = image != target
+        if is_other:
+            await self.bridge.write(lambda client: client.tag(image, *split_reference(target)))
+        try:
+            await self.bridge.write(lambda client: _push(client, target))
+        finally:
+            if is_other:
+                await self.bridge.write(lambda client: client.remove_image(target))
+
+    async def is_published(self, image: str) -> bool:
+        """Tell whether a registry has an image and gives it away, as far as the engine can ask it."""
+        try:
+            await self.bridge.read(lambda client: client.inspect_distribution(image))
+        except CRIError:
+            return False
+        return True
+
+    async def load(self, archive: bytes) -> None:
+        """Take the images of an archive into the engine, under the names that it says. CRIError."""
+        await self.bridge.write(lambda client: list(client.load_image(archive)))
 
     async def _remove_container(self, container_id: str) -> None:
         try:

@@ -110,7 +110,7 @@ class DockerRuntime:
     _stopper: Stopper = field(init=False)
     _pause: PauseImages = field(init=False)
     _oom_scores: OOMScores = field(init=False)
-    _publisher: Publisher = field(init=False)
+    publisher: Publisher = field(init=False)
     _node: EngineNode = field(init=False)
     _opened_by: DockerRuntime | None = field(default=None, init=False)
     _stack: AsyncExitStack = field(factory=AsyncExitStack, init=False)
@@ -193,7 +193,7 @@ class DockerRuntime:
         self._containers = Containers(bridge, self.hub, maker, self._images, self._sandboxes, own_labels)
         self._execs = Execs(bridge)
         self._volumes = Volumes(bridge, maker, self._pause, own_labels, root=self.root, on_note=self.on_note)
-        self._publisher = Publisher(bridge, own_labels)
+        self.publisher = Publisher(bridge, own_labels)
         self._node = EngineNode(bridge, maker, self._pause, own_labels)
         self.dialer = Dialer(self._sandboxes, self._execs, self._pause, maker, own_labels, on_note=self.on_note)
         self.cleaner = Cleaner(bridge, maker, self._volumes, owner, self.instance)
@@ -386,10 +386,6 @@ class DockerRuntime:
     async def remove_all(self) -> None:
         """Remove every container and volume of this instance."""
         await self.cleaner.remove_instance()
-
-    async def publish_image(self, base: str, image: str, *, ballast_bytes: int) -> None:
-        """Push `base` with so many random bytes added as `image`; the engine itself keeps nothing of it."""
-        await self._publisher.publish(base, image, ballast_bytes)
 
     async def remove_own_pause_image(self) -> None:
         """Remove our own sandbox image unless a container still uses it."""

@@ -14,9 +14,12 @@ import pytest
 from docker.errors import APIError
 from heard import Heard
 
+from kubelet_emu.cli.suite import given_images
 from kubelet_emu.cli.suite.docker import open_docker_world
+from kubelet_emu.cli.suite.given_images import GivenImages
 from kubelet_emu.cli.suite.options import SuiteOptions
 from kubelet_emu.cli.suite.places import shared_world
+from kubelet_emu.images.mirrors import Mirror
 from kubelet_emu.scenarios.scenario_file import load_scenario
 from runtime.docker import naming
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from registry import Registry
 
     from kubelet_emu.scenarios.runner import Outcome
+    from runtime.docker import DockerRuntime
 
 pytestmark = pytest.mark.docker
 
@@ -66,9 +70,9 @@ def write(folder: Path, name: str, **changes: str) -> Path:
     return path
 
 
-def run(folder: Path, *paths: Path) -> Mapping[str, Outcome]:
+def run(folder: Path, *paths: Path, mirrors: tuple[Mirror, ...] = ()) -> Mapping[str, Outcome]:
     """Run scenarios at once and return what became of each."""
-    options = SuiteOptions(paths=(), runtime="docker", root_dir=folder / "root")
+    options = SuiteOptions(paths=(), runtime="docker", root_dir=folder / "root", registry_mirrors=mirrors)
     heard = Heard()
     shared_world(lambda: open_docker_world(options))([load_scenario(path) for path in paths], 8, heard)
     assert list((folder / "root" / "instances").iterdir()) == []
@@ -124,6 +128,53 @@ def test_an_absent_image_is_absent_before_and_afterwards(engine: APIClient, tmp_
     outcomes = run(tmp_path, write(tmp_path, "s", image=absent, expect="a event(Pulling) < a event(Pulled)"))
     assert outcomes["s"].passed, outcomes["s"]
     assert engine.images(name=absent) == []
+
+
+async def test_an_image_that_can_be_had_nowhere_is_made_and_taken_away_again(
+    runtime: DockerRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"127.0.0.1:1/kemu/test-{secrets.token_hex(4)}:1"
+    monkeypatch.setattr(given_images, "_MADE", {name: {"etc/kemu-image": b"7"}})
+    given = GivenImages(runtime=runtime)
+    await given.on_node(name)
+    assert await given.has(name)
+    await given.remove_made()
+    assert await runtime.image_status(name) is None
+
+
+async def test_what_nobody_makes_is_said(runtime: DockerRuntime) -> None:
+    notes: list[str] = []
+    await GivenImages(runtime=runtime, on_note=notes.append).on_node(name := "127.0.0.1:1/kemu/test-none:1")
+    assert len(notes) == 1
+    assert notes[0].startswith(f"{name} should be on the node, and can't be had: failed to pull and unpack image")
+
+
+@pytest.mark.parametrize("policy", ["Always", "IfNotPresent"])
+def test_a_registry_gets_what_a_scenario_pulls(
+    engine: APIClient, tmp_path: Path, registry: Registry, policy: str
+) -> None:
+    name = f"absent-{secrets.token_hex(4)}:1" if policy == "IfNotPresent" else "busybox:2"
+    path = write(tmp_path, "s", image=f"127.0.0.1:5000/kemu/{name}", expect="a event(Pulling) < a event(Pulled)")
+    path.write_text(path.read_text().replace("imagePullPolicy: IfNotPresent", f"imagePullPolicy: {policy}"))
+    try:
+        outcomes = run(tmp_path, path, mirrors=(Mirror(host="127.0.0.1:5000", target=registry.address),))
+        assert outcomes["s"].passed, outcomes["s"]
+    finally:
+        if engine.images(name=f"{registry.address}/kemu/{name}"):
+            engine.remove_image(f"{registry.address}/kemu/{name}")
+
+
+def test_without_a_registry_what_needs_one_is_skipped(engine: APIClient, tmp_path: Path) -> None:
+    absent = write(tmp_path, "absent", image="127.0.0.1:5000/kemu/absent-s:1")
+    fresh = write(tmp_path, "fresh", image="127.0.0.1:5000/kemu/f:1")
+    fresh.write_text("images: {fresh: {f: 1}}\n" + fresh.read_text())
+    outcomes = run(
+        tmp_path, absent, fresh, write(tmp_path, "none"), mirrors=(Mirror(host="127.0.0.1:5000", target="127.0.0.1:1"),)
+    )
+    reasons = {name: outcome.skipped.partition(": ")[0] for name, outcome in outcomes.items()}
+    needed = "needs a registry at 127.0.0.1:5000 that takes images"
+    assert reasons == {"absent": needed, "fresh": needed, "none": ""}
+    assert engine.images(name="127.0.0.1:1/kemu/f:1") == []
 
 
 RUN = """\

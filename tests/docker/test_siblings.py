@@ -65,7 +65,7 @@ async def test_an_image_is_published_and_not_kept(
     runtime: DockerRuntime, engine: APIClient, registry: Registry
 ) -> None:
     name = f"{registry.address}/kemu/test-{secrets.token_hex(4)}:1"
-    await runtime.publish_image(images.BUSYBOX, name, ballast_bytes=300_000)
+    await runtime.publisher.publish(images.BUSYBOX, name, ballast_bytes=300_000)
     assert await runtime.image_status(name) is None
     assert engine.containers(all=True, filters={"label": f"kubelet-emu/instance={runtime.instance}"}) == []
     await runtime.pull_image(name)
@@ -79,5 +79,5 @@ async def test_an_image_is_published_and_not_kept(
 async def test_an_image_that_nobody_takes_is_an_error(runtime: DockerRuntime, engine: APIClient) -> None:
     name = f"127.0.0.1:1/kemu/test-{secrets.token_hex(4)}:1"
     with pytest.raises(CRIError, match="can't be pushed"):
-        await runtime.publish_image(images.BUSYBOX, name, ballast_bytes=10)
+        await runtime.publisher.publish(images.BUSYBOX, name, ballast_bytes=10)
     assert await runtime.image_status(name) is None

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from runtime.docker import DockerRuntime
 
 IMAGE = "kubelet-emu.local/busybox:1"
-SHELLS = ("/bin/busybox", "/usr/bin/busybox", "/bin/busybox.static")
 
 
 @click.command("demo")
@@ -86,14 +85,12 @@ async def _open(running: Running) -> AsyncIterator[ClusterEmulator]:
 @asynccontextmanager
 async def _image(runtime: DockerRuntime) -> AsyncIterator[None]:
     """Have the demo's image in the engine while the demo runs."""
-    from kubelet_emu.cli.demo.image import archive_of, find_shell
+    from kubelet_emu.cli.busybox_image import archive_of, find_shell
 
     if await runtime.image_status(IMAGE) is not None:
         yield
         return
-    shell = find_shell(tuple(Path(path) for path in SHELLS))
-    archive = archive_of(shell.read_bytes(), IMAGE)
-    await runtime.bridge.write(lambda client: list(client.load_image(archive)))
+    await runtime.publisher.load(archive_of(find_shell().read_bytes(), IMAGE))
     try:
         yield
     finally:

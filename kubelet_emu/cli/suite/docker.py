@@ -16,6 +16,7 @@ import trio
 from attrs import define, field
 
 from kubelet_emu.cli.suite.claims import Claims, claims_of
+from kubelet_emu.cli.suite.given_images import GivenImages, NoRegistryError
 from kubelet_emu.cli.suite.host_folders import emptied
 from kubelet_emu.cli.suite.node_images import NodeImages
 from kubelet_emu.embedding.instances import default_root, new_instance_id
@@ -65,8 +66,11 @@ class DockerWorld:
     async def _run(self, scenario: Scenario) -> Outcome:
         if missing := await self._missing(scenario):
             return Outcome(name=scenario.name, skipped=missing)
-        async with self.images.prepared(scenario), self._instance() as runtime:
-            return await run_scenario(scenario, self._world(runtime, scenario))
+        try:
+            async with self.images.prepared(scenario), self._instance() as runtime:
+                return await run_scenario(scenario, self._world(runtime, scenario))
+        except NoRegistryError as error:
+            return Outcome(name=scenario.name, skipped=f"needs a registry at {REGISTRY} that takes images: {error}")
 
     async def _missing(self, scenario: Scenario) -> str:
         """Return what a scenario needs and this engine hasn't, as a sentence; empty when nothing is missing."""
@@ -76,7 +80,7 @@ class DockerWorld:
                 if self.status.cgroup_version < 2:
                     return "needs cgroup v2, and the engine's machine has v1"
             elif kind == "image":
-                if not await self.images.has(f"{REGISTRY}/{what}:1"):
+                if not await self.images.given.has(f"{REGISTRY}/{what}:1"):
                     return f"needs the image {REGISTRY}/{what}:1, which can't be had"
             elif kind != "empty":
                 return f"needs {need!r}, which is not known here"
@@ -120,7 +124,9 @@ async def open_docker_world(options: SuiteOptions) -> AsyncIterator[RunScenario]
         await stack.enter_async_context(runtime)
         stack.push_async_callback(_leave, runtime)
         await runtime.sweep_dead_owners()
-        images = NodeImages(runtime=runtime, mirrors=options.registry_mirrors, on_note=_note)
+        given = GivenImages(runtime=runtime, mirrors=options.registry_mirrors, on_note=_note)
+        stack.push_async_callback(_remove_made, given)
+        images = NodeImages(runtime=runtime, given=given, on_note=_note)
         yield DockerWorld(options=options, runtime=runtime, status=await runtime.status(), images=images).run
 
 
@@ -128,6 +134,11 @@ async def _leave(runtime: DockerRuntime) -> None:
     with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
         await runtime.remove_all()
         await runtime.remove_own_pause_image()
+
+
+async def _remove_made(given: GivenImages) -> None:
+    with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
+        await given.remove_made()
 
 
 def _note(text: str) -> None:

@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -271,3 +272,28 @@ def test_any_value_gives_an_answer(pairs: list[tuple[str, str]]) -> None:
         lines[-1] += "}" * len([each for each in section.split(".") if each])
     with contextlib.suppress(ConfigurationError):
         load_text(HEAD + "\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "registryBurst: 0",
+        "eventBurst: 0",
+        "maxPods: 0",
+        "syncFrequency: 0s",
+        "runtimeRequestTimeout: 0s",
+        'containerLogMaxSize: ""',
+        "serializeImagePulls: null",
+    ],
+)
+def test_a_zero_is_the_default_where_the_api_cannot_tell_it_from_nothing(line: str) -> None:
+    assert evolve(load_text(HEAD + line), warnings=()) == KubeletConfiguration()
+
+
+def test_a_rate_of_zero_is_none() -> None:
+    assert load_text(HEAD + "registryPullQPS: 0\n").registry_pull_qps == 0
+
+
+def test_two_lines_are_enough_for_parallel_pulls() -> None:
+    unset = load_text(HEAD + "serializeImagePulls: null\nmaxParallelImagePulls: 2\n")
+    assert (unset.serialize_image_pulls, unset.max_parallel_image_pulls) == (False, 2)

@@ -202,15 +202,15 @@ def _credential(password: str, *, secret: str | None = "s") -> Credential:  # no
 
 
 def test_a_preloaded_image_is_free() -> None:
-    assert not PullRecords().must_attempt_pull("reg.io/x:1", "id", "reg.io/x", ())
+    assert not PullRecords().must_attempt_pull("reg.io/x:1", "id", "reg.io/x", lambda: ())
 
 
 def test_an_image_whose_pull_has_begun_is_no_preloaded_one() -> None:
     records = PullRecords()
     with records.intent("reg.io/x:1"):
-        assert records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", ())
-        assert not records.must_attempt_pull("reg.io/x:2", "id", "reg.io/x", ())
-    assert not records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", ())
+        assert records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", lambda: ())
+        assert not records.must_attempt_pull("reg.io/x:2", "id", "reg.io/x", lambda: ())
+    assert not records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", lambda: ())
 
 
 @pytest.mark.parametrize("credential", [None, _credential("p", secret=None)])
@@ -218,31 +218,32 @@ def test_an_image_pulled_anonymously_or_by_the_node_is_free(credential: Credenti
     records = PullRecords()
     records.record_pulled("id", "reg.io/x", credential)
     records.record_pulled("id", "reg.io/x", _credential("p"))
-    assert not records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", ())
+    assert not records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", lambda: ())
 
 
 def test_an_image_pulled_with_a_secret_is_for_pods_that_have_it() -> None:
     records = PullRecords()
     records.record_pulled("id", "reg.io/x", _credential("p"))
-    assert records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", ())
-    assert records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", (_credential("q", secret="other"),))  # noqa: S106
-    assert records.must_attempt_pull("reg.io/x:1", "id", "reg.io/other", (_credential("p"),))
-    assert not records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", (_credential("p", secret="other"),))  # noqa: S106
-    assert not records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", (_credential("changed"),))
-    assert not records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", (_credential("changed", secret="third"),))  # noqa: S106
+    assert records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", lambda: ())
+    assert records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", lambda: (_credential("q", secret="other"),))  # noqa: S106
+    assert records.must_attempt_pull("reg.io/x:1", "id", "reg.io/other", lambda: (_credential("p"),))
+    assert not records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", lambda: (_credential("p", secret="other"),))  # noqa: S106
+    assert not records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", lambda: (_credential("changed"),))
+    third = _credential("changed", secret="third")  # noqa: S106
+    assert not records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", lambda: (third,))
 
 
 def test_only_a_pods_own_credentials_open_an_image() -> None:
     records = PullRecords()
     records.record_pulled("id", "reg.io/x", _credential("p"))
-    assert records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", (_credential("p", secret=None),))
+    assert records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", lambda: (_credential("p", secret=None),))
 
 
 def test_what_a_secret_held_before_opens_nothing_any_more() -> None:
     records = PullRecords()
     records.record_pulled("id", "reg.io/x", _credential("old"))
-    assert not records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", (_credential("new"),))
-    assert records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", (_credential("old", secret="other"),))  # noqa: S106
+    assert not records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", lambda: (_credential("new"),))
+    assert records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", lambda: (_credential("old", secret="other"),))  # noqa: S106
 
 
 @pytest.mark.parametrize(
@@ -262,4 +263,4 @@ def test_the_policy_says_which_present_images_are_verified(
     expected: bool,  # noqa: FBT001
 ) -> None:
     records = PullRecords(policy=policy, allowlist=allowlist)
-    assert records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", ()) is expected
+    assert records.must_attempt_pull("reg.io/x:1", "id", "reg.io/x", lambda: ()) is expected

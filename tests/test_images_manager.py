@@ -489,12 +489,28 @@ async def test_an_image_pulled_with_a_secret_is_pulled_again_without_it(
 
 async def test_a_malformed_pull_secret_stops_the_pull_only(autojump_clock: trio.testing.MockClock) -> None:
     node = Node(StubImages(present=present("reg.io/y:1")))
-    node.secrets = {"s": Secret(type="kubernetes.io/dockerconfigjson", data={".dockerconfigjson": b"{"})}
+    meta = ObjectMeta(name="s", namespace="ns")
+    node.secrets = {"s": Secret(metadata=meta, type="kubernetes.io/dockerconfigjson", data={".dockerconfigjson": b"{"})}
     assert (await node.ensure(a_pod("reg.io/y:1", secrets=("s",)))).failure is None
     outcome = await node.ensure(a_pod("reg.io/x:1", secrets=("s",)))
     assert outcome.failure is not None
     assert outcome.failure.reason == outcome.failure.message
     assert node.images.asked == []
+    await node.ensure(a_pod("reg.io/x:1", secrets=("s",)))
+    notes = [record.text for record in node.records if isinstance(record, NoteRecord)]
+    assert notes == ["the content of Secret s is no pull secret's: invalid character in pull secret: not JSON"]
+
+
+async def test_a_malformed_pull_secret_is_told_where_credentials_decide_who_may_use_an_image(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    node = Node(StubImages(passwords={"reg.io/x:1": "right"}))
+    node.secrets = {"good": a_secret("good", "right")}
+    assert (await node.ensure(a_pod("reg.io/x:1", secrets=("good",)))).failure is None
+    node.secrets["bad"] = Secret(type="kubernetes.io/dockerconfigjson", data={".dockerconfigjson": b"{"})
+    other = await node.ensure(a_pod("reg.io/x:1", name="q", policy="Never", secrets=("bad",)))
+    assert other.failure is not None
+    assert other.failure.reason == other.failure.message == "invalid character in pull secret: not JSON"
 
 
 async def test_absent_pull_secrets_are_told_once_a_sync(autojump_clock: trio.testing.MockClock) -> None:

@@ -51,7 +51,8 @@ def test_a_host_that_does_not_resolve_is_asked_for_digests_alone() -> None:
 
 
 def test_a_server_takes_the_registrys_place() -> None:
-    mirrors = parse_hosts_file("f", 'server = "https://own.io/v2/hub"\n[host."https://m.io"]', "docker.io").mirrors
+    text = 'server = "https://own.io/v2/hub"\noverride_path = true\n[host."https://m.io"]'
+    mirrors = parse_hosts_file("f", text, "docker.io").mirrors
     assert references("busybox:1", mirrors) == ["m.io/library/busybox:1", "own.io/hub/library/busybox:1"]
 
 
@@ -98,6 +99,7 @@ def write_hosts(folder: Path, host: str, text: str) -> None:
     [
         "[host",
         "host = 1",
+        'server = "https://own.io/v2/hub"',
         'host = {"https://m.io" = 1}',
         "server = 1",
         '[host."https://m.io/v2/a"]',
@@ -125,6 +127,7 @@ def test_a_hosts_file_that_cannot_be_followed_is_refused(text: str) -> None:
 def test_what_only_the_engine_can_do_is_named(tmp_path: Path) -> None:
     text = f"""
         extra = 1
+        skip_verify = true
         [host."https://m.io"]
           skip_verify = true
           ca = "ca.crt"
@@ -136,6 +139,7 @@ def test_what_only_the_engine_can_do_is_named(tmp_path: Path) -> None:
     warnings = read_registry_hosts(tmp_path).warnings
     assert [warning.removeprefix(f"{tmp_path}/cgr.dev/hosts.toml: ") for warning in warnings] == [
         "extra has no effect here",
+        "skip_verify: how a registry is spoken to is the engine's own setting",
         "https://m.io: ca, header, skip_verify: how a registry is spoken to is the engine's own setting",
         "https://m.io: colour is not known",
     ]

@@ -80,7 +80,7 @@ class ClusterEmulator:
         twice wants to leave.
         """
         self.delete_all(0)
-        self.cluster.kubelet.services.containers.images.give_up()
+        self.cluster.give_up_pulls()
         try:
             running = await self.cluster.runtime.list_containers()
             async with trio.open_nursery() as nursery:

@@ -99,6 +99,11 @@ class Cluster:
         """Tell whether the kubelet runs."""
         return self._kubelet is not None
 
+    def give_up_pulls(self) -> None:
+        """End every pull that runs or waits, and each that comes; a stopped kubelet has none."""
+        if self._kubelet is not None:
+            self._kubelet.services.containers.images.give_up()
+
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Be a cluster until cancelled; `started` is called once the kubelet watches.
 

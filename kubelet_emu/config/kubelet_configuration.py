@@ -95,7 +95,8 @@ def _read_bytes(path: str) -> bytes:
 def _build(raw: RawConfiguration) -> KubeletConfiguration:
     _check(raw)
     raw.raise_errors()
-    arguments = {name: convert(raw.values[key]) for key, (name, convert) in _FIELDS.items() if key in raw.values}
+    given = {key: convert(raw.values[key]) for key, (_, convert) in _FIELDS.items() if key in raw.values}
+    arguments = {_FIELDS[key][0]: value for key, value in given.items() if value or key not in _UNSET_WHEN_ZERO}
     if "serializeImagePulls" not in raw.values and raw.number("maxParallelImagePulls", 0) > 1:
         arguments["serialize_image_pulls"] = False
     return KubeletConfiguration(**arguments, warnings=raw.warnings)  # type: ignore[arg-type]
@@ -164,6 +165,12 @@ _FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
     "systemReserved": ("system_reserved", _text_map),
     "featureGates": ("feature_gates", _gates),
 }
+
+
+_UNSET_WHEN_ZERO = frozenset(
+    {"registryBurst", "eventBurst", "maxPods", "syncFrequency", "runtimeRequestTimeout", "containerLogMaxSize"}
+)
+"""Fields whose zero value means the default. Source: kubelet v1.36 SetDefaults_KubeletConfiguration."""
 
 
 def _check(raw: RawConfiguration) -> None:

@@ -351,8 +351,7 @@ async def _be(cluster: Cluster, has_ended: trio.Event, *, task_status: trio.Task
 async def _remove_all(cluster: Cluster, has_ended: trio.Event) -> None:
     """Delete every pod with the least grace and wait until the runtime holds nothing, or the cluster has ended."""
     _delete_all(cluster)
-    if not has_ended.is_set():
-        cluster.kubelet.services.containers.images.give_up()
+    cluster.give_up_pulls()
     with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_cancel_after, has_ended, nursery.cancel_scope)

@@ -30,7 +30,9 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]*")
 
 
 class PullSecretError(ValueError):
-    """A pull secret is malformed; the text says where, never what it holds."""
+    """A pull secret is malformed; the text says where, never what it holds, and `secret` which one it is, if known."""
+
+    secret: str = ""
 
 
 @frozen(kw_only=True)
@@ -92,7 +94,11 @@ def keyring_of_secrets(secrets: tuple[Secret, ...]) -> Keyring:
     for secret in secrets:
         key = _SECRET_KEYS.get(secret.type or "")
         if key is not None and secret.data.get(key):
-            entries += _entries_of_secret(secret, secret.data[key], is_json=key == _DOCKER_JSON)
+            try:
+                entries += _entries_of_secret(secret, secret.data[key], is_json=key == _DOCKER_JSON)
+            except PullSecretError as error:
+                error.secret = secret.metadata.name or ""
+                raise
     return Keyring.of(entries)
 
 

@@ -24,6 +24,7 @@ DEFAULT_FOLDER = "_default"
 _CAPABILITIES = frozenset({"pull", "resolve", "push"})
 _KNOWN = frozenset({"capabilities", "override_path"})
 _OF_ENGINE = frozenset({"ca", "client", "skip_verify", "header", "dial_timeout"})
+_ENGINES = "how a registry is spoken to is the engine's own setting"
 _WITH_PORT = re.compile(r"(?P<host>.+)_(?P<port>\d+)_")
 
 
@@ -66,7 +67,7 @@ def parse_hosts_file(where: str, text: str, host: str | None) -> RegistryHosts:
         raise MirrorError(f'{where}: expected tables [host."https://HOST2"]')
     mirrors = [mirror for url, options in tables.items() if (mirror := _mirror(where, own, url, options)) is not None]
     if server is not None or own != ANY_HOST:
-        mirrors.append(_server(where, own, server))
+        mirrors.append(_server(where, own, server, is_override=bool(content.get("override_path"))))
     return RegistryHosts(mirrors=tuple(mirrors), warnings=tuple(_warnings(where, content, tables)))
 
 
@@ -100,9 +101,9 @@ def _mirror(where: str, own: str, url: str, options: Mapping[str, object]) -> Mi
     )
 
 
-def _server(where: str, own: str, url: str | None) -> Mirror:
+def _server(where: str, own: str, url: str | None, *, is_override: bool) -> Mirror:
     """Return what takes the registry's own place, the registry itself where nothing else is named."""
-    mirror = Mirror(host=own, target=own) if url is None else _at(where, own, url, is_override=True)
+    mirror = Mirror(host=own, target=own) if url is None else _at(where, own, url, is_override=is_override)
     return Mirror(host=mirror.host, target=mirror.target, prefix=mirror.prefix, is_server=True)
 
 
@@ -141,10 +142,11 @@ def _shown(url: str) -> str:
 
 
 def _warnings(where: str, content: Mapping[str, object], tables: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
-    for name in sorted(content.keys() - {"server", "host"}):
-        yield f"{where}: {name} has no effect here"
+    for name in sorted(content.keys() - {"server", "host", "override_path"}):
+        is_of_engine = name in _OF_ENGINE
+        yield f"{where}: {name}: {_ENGINES}" if is_of_engine else f"{where}: {name} has no effect here"
     for url, options in tables.items():
         if names := sorted(options.keys() & _OF_ENGINE):
-            yield f"{where}: {_shown(url)}: {', '.join(names)}: how a registry is spoken to is the engine's own setting"
+            yield f"{where}: {_shown(url)}: {', '.join(names)}: {_ENGINES}"
         for name in sorted(options.keys() - _OF_ENGINE - _KNOWN):
             yield f"{where}: {_shown(url)}: {name} is not known"

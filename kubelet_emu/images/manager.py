@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.api.image_names import ImageName
     from kubelet_emu.api.v1 import AnyContainer, Pod, Secret
-    from kubelet_emu.images.credentials import Keyring
+    from kubelet_emu.images.credentials import Credential, Keyring
     from kubelet_emu.images.mirrors import ImageSource
     from kubelet_emu.images.pulling import Pulled
     from kubelet_emu.journal.records import Record
@@ -98,6 +98,7 @@ class ImageManager:
     backoff: PullBackoff = field(factory=PullBackoff)
     slots: PullSlots = field(init=False)
     _rate: PullRate = field(init=False)
+    _malformed: set[str] = field(factory=set, init=False)
     _end: PullEnd = field(factory=PullEnd, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -123,11 +124,12 @@ class ImageManager:
         if override is not None:
             policy = _POLICY_OF_OVERRIDE[override]
         request = _Request(pod=pod, container=container.name, image=image, name=name, policy=policy)
-        if policy != "Always" and (present := await self._use_present(request)) is not None:
-            return present
         try:
+            if policy != "Always" and (present := await self._use_present(request)) is not None:
+                return present
             keyring = self._keyring(pod)
         except PullSecretError as error:
+            self._tell_malformed(request, error)
             return self._refuse(request, StartFailure(reason=str(error), message=str(error)))
         with self.records.intent(name):
             return await self._pull(request, keyring)
@@ -158,7 +160,10 @@ class ImageManager:
         self.backoff.collect_garbage(now)
 
     async def _use_present(self, request: _Request) -> ImageOutcome | None:
-        """Return the outcome where no pull is wanted: a usable image, or a refusal; None asks for a pull."""
+        """Return the outcome where no pull is wanted: a usable image, or a refusal; None asks for a pull.
+
+        PullSecretError for a malformed secret where the pod's credentials decide.
+        """
         try:
             found = await self.puller.find(request.name)
         except CRIError as error:
@@ -175,10 +180,10 @@ class ImageManager:
         if not self.verifies_access:
             return False
         repository = parse_image_name(request.name).repository
-        try:
-            credentials = self._keyring(request.pod).lookup(repository)
-        except PullSecretError:
-            credentials = ()
+
+        def credentials() -> tuple[Credential, ...]:
+            return self._keyring(request.pod).lookup(repository)
+
         return self.records.must_attempt_pull(request.name, found.id, repository, credentials)
 
     async def _pull(self, request: _Request, keyring: Keyring) -> ImageOutcome:
@@ -271,6 +276,13 @@ class ImageManager:
         names = [reference.name for reference in pod.spec.image_pull_secrets if reference.name]
         found = [self.secret(pod.metadata.namespace or "", name) for name in names]
         return keyring_of_secrets(tuple(secret for secret in found if secret is not None))
+
+    def _tell_malformed(self, request: _Request, error: PullSecretError) -> None:
+        """Say once which Secret the words of a status are about."""
+        text = f"the content of Secret {error.secret} is no pull secret's: {error}"
+        if text not in self._malformed:
+            self._malformed.add(text)
+            self._note(request, "warning", text)
 
     def _invalid_name(self, pod: Pod, container: str, image: str, error: InvalidImageNameError) -> ImageOutcome:
         message = reasons_images.FAILED_TO_APPLY_DEFAULT_TAG.format(image=quote(image), error=error)

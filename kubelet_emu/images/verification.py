@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from kubelet_emu.images.credentials import Credential, SecretCoordinates
 
@@ -68,11 +68,12 @@ class PullRecords:
             of_image[repository] = evolve(old, secrets={**old.secrets, credential.secret: credential.hash})
 
     def must_attempt_pull(
-        self, image: str, image_id: str, repository: str, credentials: tuple[Credential, ...]
+        self, image: str, image_id: str, repository: str, credentials: Callable[[], tuple[Credential, ...]]
     ) -> bool:
         """Tell whether a present image may be used only after a pull with this pod's credentials.
 
-        Of `credentials` those of secrets count. Source: KEP-2535, kubelet v1.36 MustAttemptImagePull.
+        Of `credentials` those of secrets count; they are looked up when it comes to them, and what that raises comes
+        out. Source: KEP-2535, kubelet v1.36 MustAttemptImagePull.
         """
         was_pulled = image_id in self._records or self._intents[image] > 0
         if not self._needs_verification(repository, was_pulled=was_pulled):
@@ -80,7 +81,7 @@ class PullRecords:
         record = self._records.get(image_id, {}).get(repository, PullRecord())
         if record.is_node_accessible:
             return False
-        for credential in credentials:
+        for credential in credentials():
             secret = credential.secret
             if secret is not None and (secret in record.secrets or credential.hash in record.secrets.values()):
                 self.record_pulled(image_id, repository, credential)

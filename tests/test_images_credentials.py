@@ -74,7 +74,7 @@ def test_the_key_loses_scheme_and_api_version(text: str, expected: str) -> None:
     assert registry_key(text) == expected
 
 
-@pytest.mark.parametrize("text", ["reg.io:port", "http://[::1", "a b.io", "reg.io\n", "[a]b]"])
+@pytest.mark.parametrize("text", ["reg.io:port", "reg.io:٣", "http://[::1", "a b.io", "reg.io\n", "[a]b]"])
 def test_a_key_that_is_no_address_is_left_out(text: str) -> None:
     assert registry_key(text) is None
     keyring = keyring_of_secrets((_secret({"auths": {text: {"username": "x"}, "reg.io": {"username": "u"}}}),))

@@ -12,6 +12,7 @@ from functools import cache
 _SCHEME = re.compile(r"https?://")
 _API_PATH = re.compile(r"/v[12]/")
 _BAD_IN_HOST = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}]")
+_DIGITS = re.compile(r"[0-9]*")
 _PORT = re.compile(r"(?P<host>\[[^\]]*\]|[^:]*):(?P<port>[^:]*)")
 _CLASS_PART = re.compile(r"(?P<low>\\.|[^\\\]\-])(?:-(?P<high>\\.|[^\\\]\-]))?", re.DOTALL)
 
@@ -25,7 +26,7 @@ def registry_key(text: str) -> str | None:
     authority, slash, path = rest.partition("/")
     host = authority.rpartition("@")[2]
     port = _split_port(host)[1]
-    if _BAD_IN_HOST.search(host) or not (port.isdecimal() or not port) or not _is_bracketed_well(host):
+    if _BAD_IN_HOST.search(host) or not _DIGITS.fullmatch(port) or not _is_bracketed_well(host):
         return None
     path = slash + path
     if _API_PATH.match(path):

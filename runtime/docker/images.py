@@ -37,24 +37,27 @@ def split_reference(image: str) -> tuple[str, str]:
 
 @define(eq=False)
 class PullState:
-    """Adds up what a pull says of its layers."""
+    """Adds up what a pull says of its layers; each message costs the same, however many there are."""
 
     _layers: dict[str, tuple[int, int]] = field(factory=dict)
+    _done: int = 0
+    _total: int = 0
 
     def take(self, message: dict[str, Any]) -> PullProgress | None:
         """Note one message and return the sum; None when it says nothing of bytes."""
         layer, text = str(message.get("id", "")), str(message.get("status", ""))
         detail = message.get("progressDetail")
-        _, total = self._layers.get(layer, (0, 0))
+        old_done, old_total = self._layers.get(layer, (0, 0))
         if text == "Downloading":
-            total = max(total, _whole(detail, "total"))
-            self._layers[layer] = (_whole(detail, "current"), total)
+            done, total = _whole(detail, "current"), max(old_total, _whole(detail, "total"))
         elif text in {"Download complete", "Pull complete", "Extracting", "Verifying Checksum"}:
-            self._layers[layer] = (total, total)
+            done = total = old_total
         else:
             return None
-        done, total = (sum(pair[n] for pair in self._layers.values()) for n in (0, 1))
-        return PullProgress(done_bytes=done, total_bytes=total, text=f"{layer}: {text}")
+        self._layers[layer] = (done, total)
+        self._done += done - old_done
+        self._total += total - old_total
+        return PullProgress(done_bytes=self._done, total_bytes=self._total, text=f"{layer}: {text}")
 
 
 def _whole(detail: object, name: str) -> int:

@@ -10,7 +10,7 @@ import click
 from kubelet_emu.cli.remote.completion import complete_containers, complete_pods
 from kubelet_emu.cli.remote.parameters import Duration, remote_parameters
 from kubelet_emu.cli.remote.target import target_of
-from kubelet_emu.cli.remote.words import Refusal, pod_name
+from kubelet_emu.cli.remote.words import Refusal, pod_name, write_out
 
 
 @click.command("logs")
@@ -60,7 +60,7 @@ def command(**given: object) -> None:
         most_at_once=cast("int", given["max_log_requests"]),
     )
     try:
-        is_whole = trio.run(show_logs, target_of(given), request, _write)
+        is_whole = trio.run(show_logs, target_of(given), request, write_out)
     except LogsError as error:
         raise Refusal(str(error)) from error
     if not is_whole:
@@ -91,8 +91,3 @@ def _tail(lines: int) -> int | None:
     if lines < -1:
         raise Refusal("--tail must be greater than or equal to -1")
     return None if lines == -1 else lines
-
-
-def _write(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()

@@ -23,6 +23,8 @@ COMMANDS = {
     "drill": "Delete a pod in each phase of its life; show each shutdown.",
     "timeline": "Draw the pods of a log.",
     "why": "Say what pods of a log wait for.",
+    "ps": "Show the pods of a run.",
+    "get": "Show objects of a run: pods, events, jobs, ...",
     "logs": "Show what a container of a run wrote.",
     "exec": "Run a command in a container of a run.",
     "delete": "Delete pods of a run.",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from runtime.docker.volumes import Volumes
 
 OWNER_FILE = "runtime-owner.json"
+KEPT_FILE = "runtime-kept.json"
 
 
 @define(eq=False)
@@ -38,6 +39,7 @@ class Cleaner:
     volumes: Volumes
     owner: Owner
     instance: str
+    is_kept: bool = False
 
     async def claim(self) -> None:
         """Write down that this process owns the instance: labels of adopted objects still name their first owner.
@@ -51,6 +53,8 @@ class Cleaner:
         try:
             await folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             await (folder / OWNER_FILE).write_text(json.dumps(attrs.asdict(self.owner)))
+            if self.is_kept:
+                await (folder / KEPT_FILE).write_text("{}")
         except OSError as error:
             raise CRIError(f"the state folder {folder} can't be written: {error.strerror}") from error
 
@@ -104,8 +108,13 @@ class Cleaner:
         root = self.volumes.root
         if root is None:
             return []
-        owners = [(name, self._owner_of_folder(name)) for name in folder_names(root / "instances")]
-        return [{naming.INSTANCE_LABEL: name, **owner.labels()} for name, owner in owners if owner is not None]
+        found: list[Mapping[str, str]] = []
+        for name in folder_names(root / "instances"):
+            owner = self._owner_of_folder(name)
+            if owner is not None:
+                kept = {naming.KEEP_LABEL: "true"} if (root / "instances" / name / KEPT_FILE).exists() else {}
+                found.append({naming.INSTANCE_LABEL: name, **owner.labels(), **kept})
+        return found
 
     async def remove_instance(self) -> None:
         """Remove every object of our own instance."""
@@ -140,13 +149,12 @@ class Cleaner:
 
 
 def _remove_folders(root: Path, instance: str) -> None:
-    """Remove an instance's volumes and what is written down of it, and its folder if nothing else is in it."""
+    """Remove an instance's volumes and what is written down of it, and its folder if no other folder is in it."""
     FolderStore(volumes_folder(root, instance)).remove_all()
     folder = root / "instances" / instance
-    for file in folder.glob("*"):
-        if not file.is_dir():
-            file.unlink(missing_ok=True)
     try:
+        for file in [each for each in folder.iterdir() if each.is_symlink() or not each.is_dir()]:
+            file.unlink(missing_ok=True)
         folder.rmdir()
     except OSError:
         return

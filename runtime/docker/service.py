@@ -196,7 +196,7 @@ class DockerRuntime:
         self.publisher = Publisher(bridge, own_labels)
         self._node = EngineNode(bridge, maker, self._pause, own_labels)
         self.dialer = Dialer(self._sandboxes, self._execs, self._pause, maker, own_labels, on_note=self.on_note)
-        self.cleaner = Cleaner(bridge, maker, self._volumes, owner, self.instance)
+        self.cleaner = Cleaner(bridge, maker, self._volumes, owner, self.instance, is_kept=self.keep)
 
     # Runtime service
 

@@ -47,6 +47,15 @@ def complete_containers(ctx: click.Context, _param: click.Parameter, incomplete:
     return _items({name for pod in found for name in all_containers(pod)}, incomplete)
 
 
+def complete_kinds_and_pods(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer kinds, then names of pods."""
+    from kubelet_emu.cli.remote.kinds import KINDS
+
+    if not ctx.params.get("kind"):
+        return _items({kind.resource.partition(".")[0] for kind in KINDS}, incomplete)
+    return complete_pods(ctx, param, incomplete)
+
+
 def _items(names: set[str], incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import os
-import shutil
 import signal
 import sys
 import termios
@@ -90,7 +89,7 @@ def _refused(error: ControlError) -> Exception:
 
 async def _carry(client: ControlClient, namespace: str, request: ExecRequest) -> int:
     """Carry the streams until the command ends."""
-    size = shutil.get_terminal_size() if request.wants_tty else None
+    size = os.get_terminal_size(0) if request.wants_tty else None
     events = client.events(
         "exec",
         namespace=namespace,
@@ -142,7 +141,7 @@ async def _carry_size(client: ControlClient, lock: trio.Lock) -> None:
     """Hand on the size of the terminal whenever it changes."""
     with trio.open_signal_receiver(signal.SIGWINCH) as signals:
         async for _ in signals:
-            size = shutil.get_terminal_size()
+            size = os.get_terminal_size(0)
             async with lock:
                 await client.send({"rows": size.lines, "columns": size.columns})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import IO, Any
 
 import click
@@ -30,3 +31,9 @@ def pod_name(word: str) -> str:
     if not is_pod_word(kind) or not name or "/" in name:
         raise Refusal(f"{word!r} is no pod: use NAME or pod/NAME")
     return name
+
+
+def write_out(text: str) -> None:
+    """Write to stdout, at once."""
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -1,0 +1,30 @@
+"""`kubelet-emu ps`: the pods of a run, as `kubectl get pods` shows them."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from kubelet_emu.cli.remote.completion import complete_pods
+from kubelet_emu.cli.remote.get_parameters import get_parameters
+from kubelet_emu.cli.remote.target import target_of
+from kubelet_emu.cli.remote.words import pod_name, write_out
+
+
+@click.command("ps")
+@click.argument("pods", nargs=-1, metavar="[POD]...", shell_complete=complete_pods)
+@get_parameters
+def command(pods: tuple[str, ...], **given: object) -> None:
+    """Show the pods of a run; `get pods` is the same.
+
+    Of a run that has ended and has left its state (--keep, or a crash), its records tell. Exit status: 0, 1 when a
+    pod isn't there, 2 when no run is found.
+    """
+    import trio
+
+    from kubelet_emu.cli.remote.kinds import POD
+    from kubelet_emu.cli.remote.showing import request_of, show
+
+    request = request_of(POD, tuple(map(pod_name, pods)), given)
+    sys.exit(0 if trio.run(show, target_of(given), request, write_out) else 1)

@@ -1,0 +1,180 @@
+"""Commands of a second terminal beside a run on a real engine, as a user types them."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import images
+import pytest
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from docker import APIClient
+
+pytestmark = pytest.mark.docker
+
+LIMIT_SECONDS = 60
+PROGRAM = [sys.executable, "-u", "-m", "kubelet_emu"]
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec:
+  terminationGracePeriodSeconds: 20
+  initContainers:
+  - {name: setup, image: IMAGE, command: [sh, -c, "echo ready"]}
+  containers:
+  - {name: app, image: IMAGE, command: [sh, -c, "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.1; done"]}
+  - {name: helper, image: IMAGE, command: [sh, -c, "trap 'exit 3' USR1 TERM; echo on; while :; do sleep 0.1; done"]}
+"""
+
+
+@frozen
+class Run:
+    """A run, and the commands beside it."""
+
+    root: Path
+    process: subprocess.Popen[str]
+
+    def ask(self, *words: str, stdin: str | None = None) -> tuple[int, str, str]:
+        """Do a command; return its status, what it wrote and what it complained of."""
+        name, *rest = words
+        done = subprocess.run(
+            [*PROGRAM, name, "--root-dir", str(self.root), *rest],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LIMIT_SECONDS,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+
+@contextmanager
+def running(folder: Path, *options: str) -> Iterator[Run]:
+    """Give a run whose pod is ready."""
+    manifest, root = folder / "web.yaml", folder / "root"
+    manifest.write_text(POD.replace("IMAGE", images.BUSYBOX))
+    command = [*PROGRAM, "run", str(manifest), "--root-dir", str(root), "--timeout", "50", *options]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert any(" is ready" in line for line in process.stderr)
+        reader = threading.Thread(target=process.stderr.read)
+        reader.start()
+        try:
+            yield Run(root, process)
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(LIMIT_SECONDS)
+            reader.join()
+
+
+def test_a_pod_is_shown_asked_and_deleted_from_a_second_terminal(tmp_path: Path, engine: APIClient) -> None:
+    del engine
+    with running(tmp_path) as run:
+        status, out, err = run.ask("ps")
+        head, row = out.splitlines()
+        assert (status, err, head.split()) == (0, "", ["NAME", "READY", "STATUS", "RESTARTS", "AGE"])
+        assert row.split()[:4] == ["web", "2/2", "Running", "0"]
+        assert run.ask("get", "pod/web", "-o", "name")[1] == "pod/web\n"
+        assert json.loads(run.ask("ps", "web", "-o", "json")[1])["status"]["phase"] == "Running"
+        assert "Started" in run.ask("get", "events", "--for", "web")[1]
+
+        defaulted = 'Defaulted container "app" out of: app, helper, setup (init)\n'
+        assert run.ask("logs", "web") == (0, "up\n", defaulted)
+        assert run.ask("logs", "web", "--all-containers", "--prefix")[1] == (
+            "[pod/web/setup] ready\n[pod/web/app] up\n[pod/web/helper] on\n"
+        )
+        told = "command terminated with exit code 4\n"
+        assert run.ask("exec", "web", "-c", "app", "--", "sh", "-c", "echo out; exit 4") == (4, "out\n", told)
+        assert run.ask("exec", "-i", "web", "-c", "app", "--", "cat", stdin="through") == (0, "through", "")
+        status, _, err = run.ask("exec", "web", "-c", "app", "--", "nosuch")
+        assert (status, err[:74]) == (
+            1,
+            "error: Internal error occurred: error executing command in container: fail",
+        )
+
+        assert run.ask("kill", "web", "-c", "helper", "-s", "usr1")[1] == (
+            'SIGUSR1 sent to container "helper" of pod "web"\n'
+        )
+        follow = [*PROGRAM, "logs", "--root-dir", str(run.root), "-f", "web", "-c", "app"]
+        with subprocess.Popen(follow, stdout=subprocess.PIPE, text=True) as follower:
+            assert follower.stdout is not None
+            assert follower.stdout.readline() == "up\n"
+            assert run.ask("delete", "pod", "web")[:2] == (0, 'pod "web" deleted from default namespace\n')
+            assert follower.communicate(timeout=LIMIT_SECONDS)[0] == "bye\n"
+        assert follower.returncode == 0
+        run.process.wait(LIMIT_SECONDS)
+    assert run.ask("ps")[0] == 2
+    assert list((run.root / "instances").iterdir()) == []
+
+
+def size(fd: int, rows: int, columns: int) -> None:
+    """Give a terminal a size."""
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def seen(fd: int, wanted: bytes) -> bytes:
+    """Return what a terminal shows, up to what is wanted."""
+    shown = b""
+    while wanted not in shown:
+        ready, _, _ = select.select([fd], [], [], LIMIT_SECONDS)
+        assert ready, shown
+        shown += os.read(fd, 4096)
+    return shown
+
+
+def test_a_shell_has_a_real_terminal(tmp_path: Path, engine: APIClient) -> None:
+    del engine
+    with running(tmp_path) as run:
+        pid, fd = pty.fork()
+        if pid == 0:
+            words = ["exec", "--root-dir", str(run.root), "-it", "web", "-c", "app", "--", "sh"]
+            os.execv(PROGRAM[0], [*PROGRAM, *words])  # noqa: S606 - our own program
+        size(fd, 33, 99)
+        seen(fd, b"/ # ")
+        os.kill(pid, signal.SIGWINCH)
+        os.write(fd, b"until stty size | grep '33 99'; do :; done\n")
+        seen(fd, b"\n33 99\r\n")
+        size(fd, 40, 120)
+        os.write(fd, b"until stty size | grep '40 120'; do :; done\n")
+        seen(fd, b"\n40 120\r\n")
+        os.write(fd, b"echo be''gin; sleep 50\n")
+        seen(fd, b"\nbegin\r\n")
+        os.write(fd, b"\x03")
+        seen(fd, b"^C")
+        os.write(fd, b"exit 7\n")
+        seen(fd, b"command terminated with exit code 7")
+        _, status = os.waitpid(pid, 0)
+        os.close(fd)
+    assert os.waitstatus_to_exitcode(status) == 7
+
+
+def test_a_run_that_was_kept_answers_from_its_records(tmp_path: Path, engine: APIClient, kept_alone: None) -> None:
+    del engine
+    with running(tmp_path, "--keep") as run:
+        assert run.ask("delete", "web", "--grace-period", "9")[0] == 0
+        run.process.wait(LIMIT_SECONDS)
+        status, out, err = run.ask("ps", "web")
+        assert (status, out.splitlines()[1].split()[0]) == (0, "web")
+        assert " has ended: this is what its records tell\n" in err
+        assert run.ask("logs", "web", "-c", "app")[1] == "up\nbye\n"
+        assert "Killing" in run.ask("get", "events")[1]
+        assert run.ask("kill", "web")[0] == 2
+        assert run.ask("prune")[0] == 0
+    assert list((run.root / "instances").iterdir()) == []

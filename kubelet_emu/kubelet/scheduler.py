@@ -58,15 +58,23 @@ class Scheduler:
             self._schedule(pod)
 
     def look_again(self) -> None:
-        """Try the pods that wait, in the order in which they came; one that is bound by that is not tried anew."""
+        """Try the pods that wait, in the order in which they came.
+
+        Pods of one controller want the same: when one has to wait, the others needn't be tried.
+        """
         if self._is_looking:
             return
         self._is_looking = True
+        refused: set[str] = set()
         try:
             for uid in tuple(self._waiting):
                 pod = self.api.get_by_uid("Pod", uid)
-                if pod is not None and pod.metadata.deletion_timestamp is None and not pod.spec.node_name:
-                    self._schedule(pod)
+                owner = "" if pod is None else next((each.uid for each in pod.metadata.owner_references), "")
+                if pod is None or owner in refused or pod.metadata.deletion_timestamp is not None:
+                    continue
+                self._schedule(pod)
+                if owner and uid in self._waiting:
+                    refused.add(owner)
         finally:
             self._is_looking = False
 

@@ -84,7 +84,7 @@ def _facts(pod: Pod, service: Service, pods: tuple[Pod, ...], cluster_domain: st
             port=port.port,
             name=port.name or "",
             protocol=port.protocol or "TCP",
-            reached_at=target_port(port, [each for each in pods if is_selected(each, service)]),
+            reached_at=target_port(port, (each for each in pods if is_selected(each, service))),
         )
         for port in service.spec.ports
     )

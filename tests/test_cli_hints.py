@@ -53,6 +53,7 @@ def unscheduled(message: str) -> StatusRecord:
 
 BACK_OFF = event("BackOff", "Back-off restarting failed container main in pod web", "main")
 NO_PORTS = "1 node(s) didn't have free ports for the requested pod ports."
+TAKEN_FIX = "stop what has the port, or name another hostPort"
 PORT_FIX = "a host port is for one pod of a node: take it out, or run one pod"
 SIZE_FIX = "ask for less, or say that the node has more: --node-capacity cpu=N,memory=N"
 HINTS: dict[str, tuple[tuple[Record, ...], list[str]]] = {
@@ -75,8 +76,8 @@ HINTS: dict[str, tuple[tuple[Record, ...], list[str]]] = {
         ["web has no sandbox: no"],
     ),
     "no sandbox for a host port": (
-        (event("FailedCreatePodSandBox", "host port 1 taken"), pending(waiting("main", "ContainerCreating"))),
-        ["web has no sandbox: stop what has the port, or name another hostPort; the kubelet says: host port 1 taken"],
+        (event("FailedCreatePodSandBox", "host port 1: x has it"), pending(waiting("main", "ContainerCreating"))),
+        [f"web has no sandbox: {TAKEN_FIX}; the kubelet says: host port 1: x has it"],
     ),
     "a volume of an object that isn't there": (
         (event("FailedMount", 'secret "s" not found'), pending(waiting("main", "ContainerCreating"))),

@@ -559,7 +559,7 @@ PORTS = [
     (
         "a protocol that the kernel has not",
         "Error starting userland proxy: protocol not supported",
-        "a host port can't be opened: the engine's machine doesn't know the protocol",
+        "a host port can't be opened: the engine's machine knows no SCTP",
     ),
     ("words that nobody knows", "no more chains", "a host port can't be opened: no more chains"),
 ]

@@ -81,7 +81,7 @@ def _no_sandbox(pod: PodFacts, messages: Mapping[tuple[str, str], str]) -> str:
     message = messages.get((reasons.FAILED_CREATE_POD_SANDBOX, ""), "")
     if not message or any(container.runs for container in pod.containers.values()):
         return ""
-    return f"{_PORT_FIX}; {_told(message)}" if "host port " in message else message
+    return f"{_PORT_FIX}; {_told(message)}" if "host port " in message and "has it" in message else message
 
 
 def _object_fix(message: str) -> str:

@@ -21,7 +21,7 @@ _PORT_REASONS = {
     "address already in use": "another program of the engine's machine has it",
     "cannot assign requested address": "the engine's machine has no such address",
     "permission denied": "the engine may not open it",
-    "protocol not supported": "the engine's machine doesn't know the protocol",
+    "protocol not supported": "the engine's machine knows no SCTP",
 }
 _HOLDER = re.compile(r'name "?/?(?P<name>[^" ]+)"? is already in use by container "?(?P<id>[0-9a-f]{64})')
 

@@ -35,7 +35,7 @@ def verdict(result: manifests.LoadResult, problems: list[manifests.Problem]) -> 
 
 @pytest.mark.parametrize(
     "source",
-    ["image: {reference: 'r.io/x:1'}", "nfs: {server: a, path: /b}", "persistentVolumeClaim: {claimName: c}"],
+    ["image: {reference: 'r.io/x:1'}", "nfs: {server: a, path: /b}"],
 )
 def test_a_volume_that_nothing_mounts_is_told_of(source: str) -> None:
     text = (
@@ -44,6 +44,19 @@ def test_a_volume_that_nothing_mounts_is_told_of(source: str) -> None:
     )
     [note] = not_emulated(load_text(text).objects[0])
     assert note.text == f"volume 'v': {source.partition(':')[0]} can't be mounted here, so the pod waits for it"
+
+
+@pytest.mark.parametrize("source", ["persistentVolumeClaim: {claimName: c}", "ephemeral: {volumeClaimTemplate: {}}"])
+def test_a_claim_is_told_to_be_an_empty_folder(source: str) -> None:
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+        f"spec: {{containers: [{{name: c, image: i}}], volumes: [{{name: v, {source}}}]}}\n"
+    )
+    [note] = not_emulated(load_text(text).objects[0])
+    assert note.text == (
+        f"volume 'v': {source.partition(':')[0]}: "
+        "nothing is provisioned here, each pod has an empty folder that goes with it"
+    )
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ _NOT_ISSUED = {
     "podCertificate": "nobody signs certificates here, so nothing is written",
 }
 _EMULATED_VOLUMES = frozenset({"configMap", "downwardAPI", "emptyDir", "hostPath", "projected", "secret"})
+_CLAIMS = ("persistentVolumeClaim", "ephemeral")
 _DEVICES = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -104,10 +105,10 @@ def _volumes(spec: PodSpec) -> Iterator[tuple[str, str]]:
                     yield f"volumes[{index}].projected.sources[{number}].{name}", text
         for name, shape in fields_of(type(volume)).items():
             if name != "name" and name not in _EMULATED_VOLUMES and getattr(volume, shape.attribute) is not None:
-                yield (
-                    f"volumes[{index}].{name}",
-                    f"volume {volume.name!r}: {name} can't be mounted here, so the pod waits for it",
-                )
+                fate = "can't be mounted here, so the pod waits for it"
+                if name in _CLAIMS:
+                    fate = "nothing is provisioned here, each pod has an empty folder that goes with it"
+                yield f"volumes[{index}].{name}", f"volume {volume.name!r}: {name}{':' * (name in _CLAIMS)} {fate}"
 
 
 def _devices(spec: PodSpec) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ from attrs import define, field, frozen
 
 from kubelet_emu.api import reasons, reasons_creation
 from kubelet_emu.api.gotext import quote
+from kubelet_emu.api.kinds import api_type
 from kubelet_emu.rules.downward_api import RuntimeFacts
 from kubelet_emu.volumes.atomic_writer import PayloadError, WrittenPayload, plan_update
 from kubelet_emu.volumes.content import ContentSources, Payload, SetUpError, payload_of
@@ -132,7 +133,6 @@ class VolumeManager:
         """
         states = self._states(pod)
         volumes = [volume for volume in pod.spec.volumes if volume.name in states]
-        self._refuse_claims(pod, volumes)
         started_at = trio.current_time()
         deadline = started_at + self.wait_seconds
         was_mounted = all(state.mounted for state in states.values())
@@ -222,18 +222,6 @@ class VolumeManager:
                 states.setdefault(volume.name, _State())
         return states
 
-    def _refuse_claims(self, pod: Pod, volumes: list[Volume]) -> None:
-        """Tell at once of volumes that no retry can bring: claims need a provisioner, which isn't here."""
-        claims = {volume.name: claim for volume in volumes if (claim := _claim(pod, volume))}
-        if not claims:
-            return
-        names, namespace = list(claims), pod.metadata.namespace
-        error = f"error processing PVC {namespace}/{claims[names[0]]}: volumes are not provisioned here"
-        message = _unmounted(names, error, failed=names)
-        text = f"Unable to attach or mount volumes: {message}"
-        self.event(pod, None, reasons.WARNING, reasons_creation.FAILED_MOUNT, text)
-        raise MountError(message, is_timeout=False)
-
     async def _attempt_due(self, pod: Pod, volumes: list[Volume]) -> None:
         """Try every volume whose time has come, in spec order: set up what is missing, refresh what can change."""
         for volume in volumes:
@@ -257,13 +245,18 @@ class VolumeManager:
         self.event(pod, None, reasons.WARNING, reasons_creation.FAILED_MOUNT, message)
 
     async def _set_up(self, pod: Pod, volume: Volume, state: _State) -> MountedVolume:
-        """Differs: images, claims and network file systems are mounted by nobody here: no plugin matches."""
+        """Differs: images and network file systems are mounted by nobody here: no plugin matches.
+
+        Differs: a claim is bound to nothing, its pod has an empty folder of its own.
+        """
         if volume.host_path is not None:
             path = volume.host_path.path
             self.host_paths.make(path, check_host_path(path, volume.host_path.type or "", self.host_paths.look(path)))
             return MountedVolume(name=volume.name, host_path=path, node_path=path)
         if volume.empty_dir is not None:
             return await self._set_up_empty_dir(pod, volume, volume.empty_dir)
+        if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
+            return await self._set_up_empty_dir(pod, volume, api_type("EmptyDirVolumeSource")())
         payload = payload_of(pod, volume, self._content_sources(pod))
         if payload is None:
             raise UnsupportedVolumeError(reasons_creation.NO_VOLUME_PLUGIN)
@@ -327,13 +320,7 @@ def node_path(pod: Pod, volume: Volume) -> str:
     return f"{NODE_ROOT}/pods/{pod.metadata.uid}/volumes/{plugin}/{volume.name}"
 
 
-def _claim(pod: Pod, volume: Volume) -> str:
-    if volume.persistent_volume_claim is not None:
-        return volume.persistent_volume_claim.claim_name
-    return f"{pod.metadata.name}-{volume.name}" if volume.ephemeral is not None else ""
-
-
-def _unmounted(names: list[str], error: str, *, failed: list[str] | None = None) -> str:
+def _unmounted(names: list[str], error: str) -> str:
     return reasons_creation.UNABLE_TO_MOUNT_VOLUMES.format(
-        unmounted=" ".join(names), unattached="", failed=" ".join(failed or ()), error=error
+        unmounted=" ".join(names), unattached="", failed="", error=error
     )

@@ -8,29 +8,28 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kubelet_emu.api.kinds import api_type
-from kubelet_emu.api.schema import FieldShape, Many, Scalar, fields_of
+from kubelet_emu.api.schema import FieldShape, Many, Scalar
 from kubelet_emu.manifests.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, plain_value
 from kubelet_emu.manifests.scalar_values import go_kind as scalar_kind
 from kubelet_emu.manifests.scalar_values import words
 from kubelet_emu.manifests.scalars import PlainValue, json_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-__all__ = ["Entry", "faulty_key", "go_kind", "go_type", "nearest", "shown", "unknown_field", "wanted", "wrong_scalar"]
+__all__ = ["Entry", "faulty_key", "go_kind", "go_type", "nearest", "shown", "wanted", "wrong_scalar"]
 
 _INDEX = re.compile(r"\[[^\]]*\]")
 _LONGEST_VALUE = 60
-_SURE = 0.8
-_LIKELY = 0.6
+SURE = 0.8
+LIKELY = 0.6
 _DURATION = re.compile(r"(\d+)\s*(s|sec|seconds|m|min|h)")
 _DURATION_SECONDS = {"s": 1, "m": 60, "h": 3600}
 _UNFILLED = re.compile(r"\{\{.*\}\}|\$\{\w+|\$\(\w+\)|<\w[^<>]*>")
 _BYTES = re.compile(r"([0-9.]+)\s*([kKMGTPE]?)(i?)[bB]?")
 
 
-def nearest(word: str, choices: Iterable[str], *, cutoff: float = _LIKELY) -> str:
+def nearest(word: str, choices: Iterable[str], *, cutoff: float = LIKELY) -> str:
     """Return the choice that `word` most likely meant, or nothing."""
     import difflib  # noqa: PLC0415 - only a faulty manifest pays for it
 
@@ -39,37 +38,23 @@ def nearest(word: str, choices: Iterable[str], *, cutoff: float = _LIKELY) -> st
     return by_lower[found[0]] if found else ""
 
 
-def unknown_field(key: str, classes: tuple[tuple[type, str], ...], siblings: Mapping[str, Entry]) -> str:
-    """Say what was meant by a key that the innermost of `classes` doesn't have: a typo, or a wrong indentation."""
-    own = fields_of(classes[-1][0])
-    if likely := nearest(key, own, cutoff=_SURE):
-        return f"did you mean {likely!r}?"
-    for api_class, path in reversed(classes[:-1]):
-        if key in fields_of(api_class):
-            where = f"{path}.{key}" if path else key
-            return f"{key!r} belongs to {api_class.__name__} ({where}): is it indented too far?"
-    for name in siblings:
-        shape = own.get(name)
-        if shape is not None and isinstance(shape.item, str) and key in fields_of(api_type(shape.item)):
-            place = f"an entry of {name!r}" if shape.many is Many.LIST else repr(name)
-            return f"{key!r} belongs to {place}: is it indented too little?"
-    likely = nearest(key, own)
-    return f"did you mean {likely!r}?" if likely else ""
-
-
 def wrong_scalar(item: Scalar, value: PlainValue, written: str) -> str:
     """Say how to write a value that doesn't fit a field of type `item`."""
     if item is Scalar.STRING and not isinstance(value, str):
         return f'quote it: "{written}"' + _becomes(value, written)
+    if item is Scalar.BYTES:
+        return "encode it with base64, or write it as it is in stringData of a Secret"
     if item is Scalar.QUANTITY and isinstance(value, str) and not is_unfilled(value):
         return _quantity(value)
     if not isinstance(value, str):
         return ""
     if is_unfilled(value):
-        return "is this a template that isn't filled in? Render it first (helm template, kustomize, envsubst)"
+        return UNFILLED
     if item is Scalar.BOOL and value.lower() in ("true", "yes", "on", "false", "no", "off"):
         return f"remove the quotes: {'true' if value.lower() in ('true', 'yes', 'on') else 'false'}"
     if item in (Scalar.INT, Scalar.LONG):
+        if value == "root":
+            return "write its number: 0"
         if re.fullmatch(r"[-+]?\d+", value):
             return f"remove the quotes: {value}"
         if found := _DURATION.fullmatch(value):
@@ -96,6 +81,9 @@ def _quantity(text: str) -> str:
     unit = "k" if unit == "K" and not binary else unit
     upper = unit.upper()
     return f"write {number}{upper}i" if binary else f"write {number}{unit} or {number}{upper}i"
+
+
+UNFILLED = "is this a template that isn't filled in? Render it first (helm template, kustomize, envsubst)"
 
 
 def is_unfilled(text: str) -> bool:

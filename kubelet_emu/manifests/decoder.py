@@ -13,8 +13,10 @@ from attrs import define, field
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.api.schema import FieldShape, Many, Scalar, fields_of
 from kubelet_emu.manifests import advice, scalar_values
+from kubelet_emu.manifests.misplaced import Level, unknown_field
 from kubelet_emu.manifests.nodes import Document, MappingNode, Node, ScalarNode, SequenceNode, entries, plain_value
 from kubelet_emu.manifests.problems import Problem
+from kubelet_emu.manifests.wrong_shapes import wrong_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _DEEPEST = 100
+_ROOT_KEYS = ("apiVersion", "kind")
 _MOST_REPEATED_NODES = 50_000
 _ABSENT = object()
 
@@ -34,12 +37,13 @@ class TooMuchError(Exception):
 
 @define
 class Decoder:
-    """Reads one document; `problems` collects what is wrong with it."""
+    """Reads one document; `problems` collects what is wrong with it, `meant` where unknown fields belong."""
 
     document: Document
     strict: bool = False
     problems: list[Problem] = field(factory=list)
-    _classes: list[tuple[type, str]] = field(factory=list)
+    meant: list[str] = field(factory=list)
+    _levels: list[Level] = field(factory=list)
     _seen: set[int] = field(factory=set)
     _repeated: int = 0
 
@@ -82,18 +86,18 @@ class Decoder:
         self._bound(node, depth)
         shapes = fields_of(api_class)
         arguments: dict[str, object] = {}
-        self._classes.append((api_class, path))
         found = self._entries(node, path)
+        self._levels.append(Level(api_class, path, found))
         for key, entry in found.items():
             where = f"{path}.{key}" if path else key
             shape = shapes.get(key)
             if shape is None:
-                self._report_unknown(key, entry.key_node, where, found)
+                self._report_unknown(key, entry.key_node, where)
                 continue
             value = self._field(shape, entry.value, where, depth)
             if value is not _ABSENT:
                 arguments[shape.attribute] = value
-        self._classes.pop()
+        self._levels.pop()
         return api_class(**arguments)
 
     def _entries(self, node: MappingNode, path: str) -> Mapping[str, advice.Entry]:
@@ -101,7 +105,8 @@ class Decoder:
         for entry in found.duplicates:
             where = f"{path}.{entry.key}" if path else entry.key
             text = f"key {entry.key!r} stands twice in this mapping, the last one wins"
-            self.report(entry.key_node, where, "Duplicate key", text, severity=self._of_duplicates)
+            hint = "is a line --- missing before it?" if where in _ROOT_KEYS else ""
+            self.report(entry.key_node, where, "Duplicate key", text, hint=hint, severity=self._of_duplicates)
         for entry in found.overridden:
             where = f"{path}.{entry.key}" if path else entry.key
             text = f"key {entry.key!r} stands before a `<<` that has it, too: the merged one wins"
@@ -124,12 +129,12 @@ class Decoder:
                 raise TooMuchError(f"aliases repeat more than {_MOST_REPEATED_NODES} nodes")
         self._seen.add(id(node))
 
-    def _report_unknown(self, key: str, node: Node, path: str, siblings: Mapping[str, advice.Entry]) -> None:
-        hint = advice.unknown_field(key, tuple(self._classes), siblings)
-        owner = self._classes[-1][0].__name__
-        self.report(
-            node, path, "Unknown field", f"{owner} has no field {key!r}", hint=hint, server=f'unknown field "{path}"'
-        )
+    def _report_unknown(self, key: str, node: Node, path: str) -> None:
+        meant = unknown_field(key, tuple(self._levels))
+        if meant.path:
+            self.meant.append(meant.path)
+        text = f"{self._levels[-1].api_class.__name__} has no field {key!r}"
+        self.report(node, path, "Unknown field", text, hint=meant.hint, server=f'unknown field "{path}"')
 
     def _field(self, shape: FieldShape, node: Node, path: str, depth: int) -> object:
         if _is_null(node):
@@ -169,7 +174,7 @@ class Decoder:
         try:
             return scalar_values.convert(item, value)
         except scalar_values.UnfitError as error:
-            owner = f"{self._classes[-1][0].__name__}.{advice.without_indexes(path)}"
+            owner = f"{self._levels[-1].api_class.__name__}.{advice.without_indexes(path)}"
             hint = advice.wrong_scalar(item, value, node.value)
             server = error.server_text.replace("{field}", owner).replace("{type}", item.value)
             self.report(
@@ -187,10 +192,10 @@ class Decoder:
             self.report(node, path, "Template", advice.TEMPLATE_TEXT)
             return
         given = advice.go_kind(node)
-        owner = f"{self._classes[-1][0].__name__}.{advice.without_indexes(path)}"
+        owner = f"{self._levels[-1].api_class.__name__}.{advice.without_indexes(path)}"
         server = f"json: cannot unmarshal {given} into Go struct field {owner} of type {advice.go_type(shape)}"
         text = f"{advice.shown(node)}, but {advice.wanted(shape)} is needed"
-        self.report(node, path, "Wrong type", text, server=server)
+        self.report(node, path, "Wrong type", text, hint=wrong_shape(shape, node, path), server=server)
 
     def plain(self, node: Node, path: str, depth: int = 0) -> object:
         """Return a node as plain values; TooMuchError beyond the bounds."""

@@ -17,7 +17,16 @@ from kubelet_emu.manifests import kinds
 from kubelet_emu.manifests.advice import nearest
 from kubelet_emu.manifests.decoder import Decoder
 from kubelet_emu.manifests.documents import MOST_BYTES, file_fault, read_roots
-from kubelet_emu.manifests.nodes import Document, MappingNode, Node, ScalarNode, SequenceNode, entries, plain_value
+from kubelet_emu.manifests.nodes import (
+    Document,
+    Entry,
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    entries,
+    plain_value,
+)
 from kubelet_emu.manifests.positions import Positions
 from kubelet_emu.manifests.problems import Problem, Source
 
@@ -236,6 +245,8 @@ class _Loading:
             hint = "this looks like a Compose file: it isn't read"
         if not hint and key == "apiVersion" and (today := kinds.READ_KINDS.get(_text(found.get("kind")))):
             hint = f"write apiVersion: {today}"
+        if not hint and _looks_like_pod(found.get("spec")):
+            hint = f"is it a Pod? Write {'apiVersion: v1' if key == 'apiVersion' else 'kind: Pod'}"
         decoder.report(node, f"{path}.{key}" if path else key, "Required value", f"{key} is missing", hint=hint)
 
     def _read_list(
@@ -261,6 +272,7 @@ class _Loading:
         before = len(self.problems)
         obj: APIObject = decoder.decode(api_type(kind), node)
         faulty = tuple(problem.path for problem in self.problems[before:] if problem.severity == "error")
+        faulty += tuple(decoder.meant)
         document = decoder.document
         line, _column = document.place(node)
         source = Source(file=document.file, line=line, document=document.number)
@@ -297,6 +309,10 @@ class _Loading:
 
     def _fault(self, file: str, type_: str, text: str) -> None:
         self.problems.append(file_fault(file, type_, text))
+
+
+def _looks_like_pod(spec: Entry | None) -> bool:
+    return spec is not None and isinstance(spec.value, MappingNode) and "containers" in entries(spec.value).by_key
 
 
 def _text(entry: object) -> str:

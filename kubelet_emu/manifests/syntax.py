@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _TEMPLATE = re.compile(r"\{\{-?\s*[^{}\s]|\{%")
 _VARIABLE = re.compile(r"(?:[:,\[{-]|^)\s*\$\{\w+[^}]*\}")
+_CONFLICT = re.compile(r"<{7} |={7}$|>{7} ")
 _TAB_INDENT = re.compile(r" *\t")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BROKEN_BEFORE = 2
@@ -45,6 +46,9 @@ def explain_syntax(document: Document, error: Exception) -> Problem:
     lines = document.text.split("\n")
     row, column = _place(document.text, error)
     row = min(row, len(lines) - 1)
+    if (found := next((n for n, line in enumerate(lines) if _CONFLICT.match(line)), None)) is not None:
+        words = ("this is a mark of a merge conflict", "settle the conflict first, and remove the marks")
+        return _problem(document, found, 1, "Syntax", words)
     if (found := _template_row(lines, row)) is not None:
         text = "this is an unrendered template ({{ ... }})"
         hint = "render it first, for example with helm template"

@@ -82,10 +82,10 @@ def duplicate(path: str, value: object, *, at: str = "") -> Fault:
     return Fault(path, "Duplicate value", go_value(value), at)
 
 
-def not_found(path: str, value: object, detail: str = "", *, at: str = "") -> Fault:
+def not_found(path: str, value: object, detail: str = "", *, at: str = "", hint: str = "") -> Fault:
     """Return the error for a name that refers to nothing."""
     text = go_value(value)
-    return Fault(path, "Not found", f"{text}: {detail}" if detail else text, at)
+    return Fault(path, "Not found", f"{text}: {detail}" if detail else text, at, hint)
 
 
 def too_long(path: str, most_bytes: int, *, at: str = "") -> Fault:

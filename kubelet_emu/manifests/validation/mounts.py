@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kubelet_emu.manifests.advice import nearest
 from kubelet_emu.manifests.validation.faults import Fault, forbidden, invalid, not_found, required, unsupported
 from kubelet_emu.manifests.validation.names import backstep_errors, path_errors
 
@@ -26,7 +27,7 @@ def validate_mounts(container: AnyContainer, path: str, context: Context) -> Ite
         if not mount.name:
             yield required(f"{at}.name")
         if mount.name not in context.volumes:
-            yield not_found(f"{at}.name", mount.name)
+            yield not_found(f"{at}.name", mount.name, hint=_volume_hint(mount.name, context))
         if not mount.mount_path:
             yield required(f"{at}.mountPath")
         if mount.mount_path in seen:
@@ -39,6 +40,14 @@ def validate_mounts(container: AnyContainer, path: str, context: Context) -> Ite
         yield from _validate_sub_paths(mount, path, at)
         yield from _validate_propagation(container, mount, path, at)
         yield from _validate_recursive(mount, path, at)
+
+
+def _volume_hint(name: str, context: Context) -> str:
+    names = [volume.name for volume in context.spec.volumes]
+    if not name or name in names:
+        return ""
+    likely = nearest(name, names)
+    return f"did you mean {likely!r}?" if likely else f"the pod's volumes need one of this name: - name: {name}"
 
 
 def _validate_sub_paths(mount: VolumeMount, path: str, at: str) -> Iterator[Fault]:
@@ -110,7 +119,7 @@ def _validate_device_name(name: str, path: str, context: Context, names: set[str
         yield invalid(path, name, "must be unique")
     volume = context.volumes.get(name)
     if volume is None:
-        yield not_found(path, name)
+        yield not_found(path, name, hint=_volume_hint(name, context))
     elif volume.persistent_volume_claim is None and volume.ephemeral is None:
         text = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
         yield invalid(path, name, text)

@@ -14,6 +14,7 @@ from kubelet_emu.manifests.defaults import set_defaults
 from kubelet_emu.manifests.validation.create_warnings import pod_warnings
 from kubelet_emu.manifests.validation.dropping import drop_disabled_fields, dropped_fields
 from kubelet_emu.manifests.validation.faults import Fault
+from kubelet_emu.manifests.validation.hints import hint_of
 from kubelet_emu.manifests.validation.pod import validate_pod
 from kubelet_emu.manifests.workloads import job_labels
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 Subresource = Literal["", "resize", "ephemeralcontainers"]
 
+_WARNINGS = ("Warning", "Dropped")
 _WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
 
 
@@ -166,7 +168,12 @@ def validate(loaded: Iterable[Loaded], gates: Gates) -> tuple[Problem, ...]:
     for each in loaded:
         obj = _admit(each.object)
         faults = (*object_faults(obj, gates), *object_warnings(obj, gates), *gate_faults(each.object, gates))
-        told = [_problem(each, fault) for fault in faults if not _is_consequence(fault, each)]
+        refused = {fault.path for fault in faults if fault.type not in _WARNINGS}
+        told = [
+            _problem(each, fault)
+            for fault in faults
+            if not _is_consequence(fault, each) and not (fault.type == "Warning" and fault.path in refused)
+        ]
         problems.update(dict.fromkeys(sorted(told, key=lambda one: (one.line, one.column))))
     return tuple(problems)
 
@@ -192,6 +199,6 @@ def _admit(obj: APIObject) -> APIObject:
 
 
 def _problem(loaded: Loaded, fault: Fault) -> Problem:
-    severity: Severity = "warning" if fault.type in ("Warning", "Dropped") else "error"
-    problem = loaded.problem(fault.at or fault.path, fault.type, fault.detail, hint=fault.hint, severity=severity)
+    severity: Severity = "warning" if fault.type in _WARNINGS else "error"
+    problem = loaded.problem(fault.at or fault.path, fault.type, fault.detail, hint=hint_of(fault), severity=severity)
     return evolve(problem, path=fault.path)

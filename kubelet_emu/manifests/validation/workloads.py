@@ -74,8 +74,10 @@ def _validate_selector(workload: Workload) -> Iterator[Fault]:
         yield required("spec.selector", hint="write selector.matchLabels with labels that spec.template.metadata has")
     yield from validate_selector(selector, "spec.selector")
     if is_missing or not selector_matches(selector, labels):
-        text = "`selector` does not match template `labels`"
-        yield invalid("spec.template.metadata.labels", dict(labels), text)
+        text, wanted = "`selector` does not match template `labels`", selector.match_labels
+        missing = ", ".join(f"{key}: {value}" for key, value in wanted.items() if labels.get(key) != value)
+        hint = f"the selector wants {missing}" if missing else ""
+        yield invalid("spec.template.metadata.labels", dict(labels), text, hint=hint)
 
 
 def _validate_deployment(spec: DeploymentSpec) -> Iterator[Fault]:

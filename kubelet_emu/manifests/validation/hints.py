@@ -1,0 +1,36 @@
+"""What mends a fault that a server only states: a name that would be taken, a template that isn't filled in."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kubelet_emu.manifests.advice import UNFILLED, is_unfilled
+
+if TYPE_CHECKING:
+    from kubelet_emu.manifests.validation.faults import Fault
+
+_VALUE = re.compile(r'"((?:[^"\\]|\\.)*)": ')
+_LABEL, _SUBDOMAIN = "RFC 1123 label", "RFC 1123 subdomain"
+_LONGEST = 63
+
+
+def hint_of(fault: Fault) -> str:
+    """Return the hint for a fault: its own, or what its value suggests."""
+    found = _VALUE.match(fault.detail)
+    if fault.hint or found is None or fault.type != "Invalid value":
+        return fault.hint
+    value = found[1]
+    if is_unfilled(value):
+        return UNFILLED
+    if _LABEL in fault.detail or _SUBDOMAIN in fault.detail:
+        name = _as_name(value, dots=_SUBDOMAIN in fault.detail)
+        return f"write {name}" if name and name != value else ""
+    return ""
+
+
+def _as_name(text: str, *, dots: bool) -> str:
+    """Return a text as a name that a server takes, nothing where there is no letter in it."""
+    kept = re.sub(r"[^a-z0-9.-]+" if dots else r"[^a-z0-9-]+", "-", text.lower())
+    parts = (part.strip("-") for part in kept.split("."))
+    return ".".join(part for part in parts if part)[:_LONGEST].strip("-.")

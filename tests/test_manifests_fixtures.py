@@ -46,6 +46,30 @@ def test_a_volume_that_nothing_mounts_is_told_of(source: str) -> None:
     assert note.text == f"volume 'v': {source.partition(':')[0]} can't be mounted here, so the pod waits for it"
 
 
+NOT_READY = "{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute}"
+USUAL = [
+    ("the usual class", "priority: 0, preemptionPolicy: PreemptLowerPriority, schedulerName: default-scheduler", ""),
+    ("what admission adds", f"affinity: {{}}, tolerations: [{NOT_READY}]", ""),
+    ("a class that makes room for its pods", "priorityClassName: system-node-critical, priority: 2000001000", ""),
+    ("others", "priorityClassName: high, priority: 7, schedulerName: mine, tolerations: [{operator: Exists}]",
+     "tolerations, schedulerName, priorityClassName, priority"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["Pod", "CronJob"])
+@pytest.mark.parametrize(("why", "spec", "told"), USUAL, ids=[row[0] for row in USUAL])
+def test_scheduling_that_somebody_asked_for_is_told(why: str, spec: str, told: str, kind: str) -> None:
+    pod = f"{{{spec}, containers: [{{name: c, image: i}}]}}"
+    text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {pod}\n"
+    if kind == "CronJob":
+        job = f"{{spec: {{template: {{spec: {pod}}}}}}}"
+        text = f"apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: c}}\nspec: {{jobTemplate: {job}}}\n"
+
+    notes = not_emulated(load_text(text).objects[0])
+
+    assert [note.text for note in notes] == ([f"scheduling fields are not used: {told}"] if told else [])
+
+
 @pytest.mark.parametrize("source", ["persistentVolumeClaim: {claimName: c}", "ephemeral: {volumeClaimTemplate: {}}"])
 def test_a_claim_is_told_to_be_an_empty_folder(source: str) -> None:
     text = (
@@ -251,7 +275,7 @@ NOTES = {
     ],
     "52-daemonset-log-agent": [
         "updateStrategy has no effect: a rolling update is not done",
-        "scheduling fields are not used: tolerations, priorityClassName",
+        "scheduling fields are not used: tolerations",
     ],
 }
 

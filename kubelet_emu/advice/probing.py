@@ -45,6 +45,10 @@ def restarts(subject: Subject) -> Iterator[Restart]:
     """Yield the first restarts that failing probes cause, container by container."""
     for part in subject.of(Role.SIDECAR, Role.MAIN):
         startup, liveness = part.container.startup_probe, part.container.liveness_probe
+        if startup is not None and _unknown_port(part, startup):
+            continue
+        if liveness is not None and _unknown_port(part, liveness):
+            liveness = None
         is_again = subject.restart_policy(part) != "Never"
         if startup is not None:
             yield evolve(_restart(part, startup), probe="startup", is_started_again=is_again)
@@ -142,17 +146,23 @@ def unknown_port(subject: Subject) -> Iterator[Advice]:
     for part in subject.of(Role.SIDECAR, Role.MAIN):
         names = {port.name for port in part.container.ports if port.name}
         for name, probe in _probes(part):
-            action = "httpGet" if probe.http_get is not None else "tcpSocket"
-            handler = probe.http_get or probe.tcp_socket
-            port = None if handler is None else handler.port
-            if not isinstance(port, str) or port in names or port.isdecimal():
+            if not (port := _unknown_port(part, probe)):
                 continue
+            action = "httpGet" if probe.http_get is not None else "tcpSocket"
             yield Advice(
                 code="KE803",
                 path=f"{part.path}.{name}.{action}.port",
                 text=f"{part.name} has no port named {port!r}: {_consequence(part, name)}",
                 hint=f"its ports are named {listed(sorted(names))}" if names else "write the number, or name the port",
             )
+
+
+def _unknown_port(part: Part, probe: Probe) -> str:
+    """Return the name of the port that a probe asks and its container doesn't have; nothing where all is well."""
+    handler = probe.http_get or probe.tcp_socket
+    port = None if handler is None else handler.port
+    names = {each.name for each in part.container.ports}
+    return port if isinstance(port, str) and port not in names and not port.isdecimal() else ""
 
 
 def _consequence(part: Part, name: str) -> str:

@@ -11,14 +11,16 @@ from kubelet_emu.manifests.security_not_emulated import security_not_emulated
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kubelet_emu.api.batch_v1 import Job
+    from kubelet_emu.api.batch_v1 import CronJob, Job
     from kubelet_emu.api.v1 import Pod, PodSpec
+    from kubelet_emu.api.v1_scheduling import Toleration
     from kubelet_emu.manifests.loading import Loaded
     from kubelet_emu.manifests.problems import Problem
 
 _TEMPLATED = ("Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
 _SCHEDULING = """affinity tolerations topologySpreadConstraints schedulerName schedulingGates
     schedulingGroup priorityClassName priority preemptionPolicy"""
+_NODE_IN_NEED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _NODES_OWN = frozenset({"kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch"})
 _IGNORED = {
     "runtimeClassName": "the engine's default runtime is used",
@@ -42,6 +44,8 @@ def not_emulated(loaded: Loaded) -> tuple[Problem, ...]:
     obj = loaded.object
     if obj.kind == "Pod":
         spec, path = cast("Pod", obj).spec, "spec"
+    elif obj.kind == "CronJob":
+        spec, path = cast("CronJob", obj).spec.job_template.spec.template.spec, "spec.jobTemplate.spec.template.spec"
     elif obj.kind in _TEMPLATED:
         spec, path = cast("Job", obj).spec.template.spec, "spec.template.spec"
     else:
@@ -67,13 +71,33 @@ def _scheduling(spec: PodSpec, loaded: Loaded, path: str) -> Iterator[tuple[str,
     if selected := [item for item in spec.node_selector.items() if item[0] not in _NODES_OWN]:
         labels = " ".join(f"--node-label {key}={value}" for key, value in selected)
         yield "nodeSelector", f"the node has the labels that options give it: the pod waits without {labels}"
-    given = [name for name in _SCHEDULING.split() if _is_set(spec, name) and loaded.positions.has(f"{path}.{name}")]
-    if "affinity" in given and _has_required_affinity(spec):
-        given.remove("affinity")
-    if loaded.positions.has("metadata.uid") and not spec.node_selector and spec.affinity is None:
-        return
+    usual = frozenset(_usual(spec))
+    given = [
+        name
+        for name in _SCHEDULING.split()
+        if _is_set(spec, name) and name not in usual and loaded.positions.has(f"{path}.{name}")
+    ]
     if given:
         yield given[0], f"scheduling fields are not used: {', '.join(given)}"
+
+
+def _usual(spec: PodSpec) -> Iterator[str]:
+    """Yield the scheduling fields that have an effect, or say no more than a server fills in by itself."""
+    if spec.affinity is not None and (_has_required_affinity(spec) or spec.affinity == type(spec.affinity)()):
+        yield "affinity"
+    if all(_is_of_server(each) for each in spec.tolerations):
+        yield "tolerations"
+    if spec.scheduler_name == "default-scheduler":
+        yield "schedulerName"
+    if spec.preemption_policy == "PreemptLowerPriority":
+        yield "preemptionPolicy"
+    if (spec.priority_class_name or "system-").startswith("system-"):
+        yield from ("priorityClassName", "priority")
+
+
+def _is_of_server(toleration: Toleration) -> bool:
+    """Tell whether a toleration is one that DefaultTolerationSeconds admission adds."""
+    return toleration.key in _NODE_IN_NEED and toleration.effect == "NoExecute"
 
 
 def _has_required_affinity(spec: PodSpec) -> bool:

@@ -29,7 +29,7 @@ from runtime.api import (
     SandboxID,
     SeccompProfile,
 )
-from runtime.docker import bodies, convert, errors, helper, naming, pull_errors
+from runtime.docker import bodies, convert, dialing, errors, helper, naming, pull_errors
 from runtime.docker.events import signal_name, to_runtime_event
 from runtime.docker.frames import LONGEST_LINE_BYTES, Demultiplexer, LineAssembler
 from runtime.docker.images import PullState, split_reference
@@ -113,6 +113,18 @@ def test_a_failed_start_without_the_oci_runtimes_words_keeps_its_text() -> None:
 def test_a_start_noted_after_the_end_is_put_before_it() -> None:
     status = convert.container_status(inspected(StartedAt=FINISHED, FinishedAt=STARTED))
     assert status.started_at == status.finished_at == convert.parse_time(STARTED)
+
+
+def test_gateways_are_those_of_every_network() -> None:
+    networks = {"n": {"Gateway": "10.0.0.1", "IPv6Gateway": "f::1"}, "m": {"Gateway": ""}}
+    item = {"NetworkSettings": {"Gateway": "172.17.0.1", "Networks": networks}}
+    assert convert.gateways_of(item) == {"172.17.0.1", "10.0.0.1", "f::1"}
+    assert convert.gateways_of({}) == frozenset()
+
+
+def test_the_way_to_this_machine_begins_at_its_own_address() -> None:
+    assert dialing.source_address("127.0.0.1") == "127.0.0.1"
+    assert dialing.source_address("255.255.255.255") == "", "the kernel lets nobody go there"
 
 
 def test_a_sandbox_is_ready_while_it_runs_and_has_its_addresses() -> None:

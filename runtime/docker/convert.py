@@ -127,6 +127,14 @@ def _addresses(settings: JSON) -> tuple[str, ...]:
     return tuple(dict.fromkeys(address for address in found if address))
 
 
+def gateways_of(inspected: JSON) -> frozenset[str]:
+    """Return the gateways of a sandbox, of all its networks."""
+    settings = inspected.get("NetworkSettings") or {}
+    networks = [settings, *(settings.get("Networks") or {}).values()]
+    found = [network.get(key, "") for network in networks for key in ("Gateway", "IPv6Gateway")]
+    return frozenset(address for address in found if address)
+
+
 def _name_of(item: JSON) -> str:
     """Return the first name of a list entry: links may add others."""
     names = [name for name in item.get("Names") or () if name.count("/") == 1]

@@ -1,7 +1,8 @@
 """Connections into a pod's network: straight to its address, or through a relay inside where the host can't reach it.
 
-Which way works is found out once, by a real connection: our helper listens in a pod, and we try to reach it. On Docker
-Desktop, colima, rootless and remote engines that fails; then a command in the pod's network carries each connection.
+Which way works is found out once. Where this machine doesn't have the gateway of the pods' network, as with Docker
+Desktop, colima, rootless and remote engines, a command in the pod's network carries each connection. Where it seems to
+have it, a real connection decides: our helper listens in a pod, and we try to reach it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import trio
 from attrs import define, field
 
 from runtime.api import CRIError
-from runtime.docker import helper, naming
+from runtime.docker import convert, helper, naming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from runtime.docker.pause import PauseImages
     from runtime.docker.sandboxes import Sandboxes
 
-PROBE_SECONDS = 2.0
+PROBE_SECONDS = 1.0
+FINDING_SECONDS = 5.0
 _LINUX_AF_INET6 = 10
 
 
@@ -87,10 +89,23 @@ class Dialer:
         """Tell which way to go, found out once."""
         async with self._lock:
             if self.is_direct is None:
-                self.is_direct = await self._probe(sandbox)
+                # who dials first may have less time than this takes, and so may everybody after it
+                with trio.CancelScope(shield=True, deadline=trio.current_time() + FINDING_SECONDS):
+                    self.is_direct = await self._has_gateway(sandbox) and await self._probe(sandbox)
+                self.is_direct = bool(self.is_direct)  # no answer in time is one, too
                 if not self.is_direct:
                     self.on_note("pods can't be reached from here: connections go through a relay in each pod")
             return self.is_direct
+
+    async def _has_gateway(self, sandbox: PodSandboxStatus) -> bool:
+        """Tell whether this machine's way to a pod begins at its gateway; of the node's network that can't be told."""
+        if not sandbox.ip:
+            return True
+        try:
+            gateways = convert.gateways_of(await self.sandboxes.inspect(sandbox.id))
+        except CRIError:
+            return True
+        return source_address(sandbox.ip) in gateways
 
     async def _probe(self, sandbox: PodSandboxStatus) -> bool:
         """Have our helper listen in the pod and try to reach it; where it can't listen, trust the direct way."""
@@ -166,6 +181,17 @@ class Dialer:
         carrier = await self.maker.create(lambda suffix: f"{base}_{suffix}" if suffix else base, body)
         await self.sandboxes.bridge.write(lambda client: client.start(carrier))
         return carrier
+
+
+def source_address(address: str) -> str:
+    """Return this machine's own address on the way to another one, empty where there is no way; sends nothing."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((address, 9))
+            return str(probe.getsockname()[0])
+    except OSError:
+        return ""
 
 
 async def connect_directly(address: str, port: int) -> trio.SocketStream:

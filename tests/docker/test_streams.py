@@ -191,6 +191,32 @@ async def test_the_probe_finds_the_direct_way_blocked(
     ]
 
 
+async def test_without_the_pods_gateway_here_nothing_is_tried(
+    pod: PodMaker, notes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def tried(address: str, port: int) -> trio.SocketStream:
+        raise AssertionError(f"{address}:{port} was tried")
+
+    monkeypatch.setattr("runtime.docker.dialing.source_address", lambda _address: "192.0.2.9")
+    monkeypatch.setattr("runtime.docker.dialing.connect_directly", tried)
+    await pod.start("server", SERVER)
+    assert (await get(pod.runtime, pod)).endswith(b"page\n")
+    assert len([note for note in notes if "relay" in note]) == 1
+
+
+async def test_a_dial_that_is_given_up_finds_the_way_for_those_after_it(
+    pod: PodMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def silent(_address: str, _port: int) -> trio.SocketStream:
+        await trio.sleep_forever()
+
+    monkeypatch.setattr("runtime.docker.dialing.connect_directly", silent)
+    monkeypatch.setattr("runtime.docker.dialing.PROBE_SECONDS", 0.2)
+    with trio.move_on_after(0.05):
+        await pod.runtime.dial(pod.sandbox_id, 9)
+    assert pod.runtime.dialer.is_direct is False
+
+
 async def test_the_relay_carries_much_both_ways_and_the_half_close(pod: PodMaker) -> None:
     pod.runtime.dialer.is_direct = False
     await pod.start("server", "exec nc -l -p 7000 -e cat")

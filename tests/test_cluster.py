@@ -9,6 +9,8 @@ from attrs import evolve
 from jobs_rig import a_job
 from kubelet_rig import BOTH, EPOCH, a_node, a_pod, container, lives, stops
 
+from kubelet_emu.api.v1_ephemeral import EphemeralContainer
+from kubelet_emu.apiserver.errors import InvalidError
 from kubelet_emu.journal.records import JobRecord, ManifestRecord
 from kubelet_emu.kubelet.kubelet import Kubelet
 
@@ -121,3 +123,31 @@ def a_kubelet_of(node: Rig) -> Kubelet:
         logs=cluster.logs,
         log=cluster.log,
     )
+
+
+async def test_a_change_that_a_server_refuses_is_refused(autojump_clock: MockClock) -> None:
+    async with a_node() as node:
+        node.create(a_pod())
+        job = node.create(the_job(parallelism=1, completions=2))
+        await node.until(1)
+        api = node.cluster.api
+        with pytest.raises(InvalidError) as raised:
+            api.patch("Pod", "ns", "p", {"spec": {"restartPolicy": "Never"}})
+        assert str(raised.value).startswith('Pod "p" is invalid: spec: Forbidden: pod updates may not change fields')
+        with pytest.raises(InvalidError):
+            api.resize("ns", "p", {"spec": {"containers": [{"name": "main", "resources": {"limits": {"gpu": "1"}}}]}})
+        with pytest.raises(InvalidError) as raised:
+            api.patch("Job", job.metadata.namespace or "", job.metadata.name or "", {"spec": {"completions": 5}})
+        assert raised.value.causes == ("spec.completions: Invalid value: 5: field is immutable",)
+        assert node.pod().spec.restart_policy == "Always"
+
+
+async def test_a_change_that_a_server_takes_has_its_defaults(autojump_clock: MockClock) -> None:
+    async with a_node() as node:
+        node.create(a_pod())
+        await node.until(1)
+        node.cluster.api.add_ephemeral_container("ns", "p", EphemeralContainer(name="debug", image="app:1"))
+        node.cluster.api.patch("Pod", "ns", "p", {"metadata": {"labels": {"a": "b"}}})
+        pod = node.pod()
+        assert pod.metadata.labels == {"a": "b"}
+        assert pod.spec.ephemeral_containers[0].image_pull_policy == "IfNotPresent"

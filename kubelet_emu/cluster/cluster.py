@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import uuid
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import trio
@@ -16,6 +17,7 @@ from attrs import define, evolve, field
 
 from kubelet_emu.apiserver.store import APIServer
 from kubelet_emu.apiserver.watches import WatchEventType
+from kubelet_emu.cluster.update_admission import admit_update
 from kubelet_emu.jobs.controller import JobController
 from kubelet_emu.journal.logs import LogFollower
 from kubelet_emu.kubelet.api_journal import APIJournal
@@ -85,6 +87,7 @@ class Cluster:
             now=self.timebase.now,
             new_uid=self._new_uid,
             suffix=lambda: "".join(suffixes.choices(SUFFIX_ALPHABET, k=SUFFIX_LENGTH)),
+            admit_update=partial(admit_update, features=self.settings.features),
         )
 
     @property

@@ -64,10 +64,10 @@ class EngineNode:
     async def network_files(self, network: NamespaceMode) -> NetworkFiles:
         """Return the files that the engine gives to a container in a network; CRIError.
 
-        They are read from a small container of ours that runs for a moment.
+        They are read from a container like a sandbox that runs for a moment.
         """
         make = functools.partial(self._make_reader, network)
-        reader = await self.pause.with_helper_image(make)
+        reader = await self.pause.with_sandbox_image(make)
         try:
             await self.bridge.write(lambda client: client.start(reader))
             hosts = await self._read(reader, "/etc/hosts")

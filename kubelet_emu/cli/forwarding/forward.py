@@ -39,7 +39,7 @@ class Request:
 
 
 async def forward(request: Request) -> None:
-    """Forward until SIGINT or SIGTERM; Refusal with what ended it otherwise, InputError, ControlError, CRIError."""
+    """Forward until a signal; Refusal with what ended it otherwise, InputError, ControlError, CRIError."""
     from kubelet_emu.embedding.instances import new_instance_id
     from runtime.docker import DockerRuntime
 
@@ -106,7 +106,7 @@ async def _carry_until_end(
 
         nursery.start_soon(watch)
         nursery.start_soon(carrier.serve, places)
-        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
             await anext(aiter(signals))
         nursery.cancel_scope.cancel()
     return is_lost

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kubelet_emu.api.v1 import PodSpec
+
+_NEAR = frozenset({"::1", "0.0.0.0", "::"})  # noqa: S104 - what a manifest may say, not what is bound
 
 
 def network_not_emulated(spec: PodSpec) -> Iterator[tuple[str, str]]:
@@ -28,9 +29,5 @@ def network_not_emulated(spec: PodSpec) -> Iterator[tuple[str, str]]:
 
 
 def _is_near(address: str) -> bool:
-    """Tell whether an address is a loopback one, or stands for all."""
-    try:
-        ip = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    return ip.is_loopback or ip.is_unspecified
+    """Tell whether an address is a loopback one, or stands for all (kubelet.sandbox_config port_mappings)."""
+    return address.startswith("127.") or address in _NEAR

@@ -11,7 +11,6 @@ from attrs import evolve, field, frozen
 
 from kubelet_emu.advice.advices import Advice, listed, seconds
 from kubelet_emu.advice.subjects import Role
-from kubelet_emu.rules.probe_times import probe_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +61,8 @@ def _restart(part: Part, probe: Probe, after: Probe | None = None) -> Restart:
     Attempts keep the phase of the probe's worker, which is older than the container, so the first comes up to a period
     late; one that takes longer than the period puts off the next. The delay counts from the start in whole seconds.
     """
+    from kubelet_emu.rules.probe_times import probe_times  # noqa: PLC0415 - only a plan asks for times
+
     times = probe_times(probe)
     more, each = times.failure_threshold - 1, max(times.period, times.timeout)
     if after is None:

@@ -13,10 +13,17 @@ from attrs import define, field
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.api.schema import FieldShape, Many, Scalar, fields_of
 from kubelet_emu.manifests import advice, scalar_values
-from kubelet_emu.manifests.misplaced import Level, unknown_field
-from kubelet_emu.manifests.nodes import Document, MappingNode, Node, ScalarNode, SequenceNode, entries, plain_value
+from kubelet_emu.manifests.nodes import (
+    Document,
+    Level,
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    entries,
+    plain_value,
+)
 from kubelet_emu.manifests.problems import Problem
-from kubelet_emu.manifests.wrong_shapes import wrong_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,6 +137,8 @@ class Decoder:
         self._seen.add(id(node))
 
     def _report_unknown(self, key: str, node: Node, path: str) -> None:
+        from kubelet_emu.manifests.misplaced import unknown_field  # noqa: PLC0415 - only a faulty manifest pays for it
+
         meant = unknown_field(key, tuple(self._levels))
         if meant.path:
             self.meant.append(meant.path)
@@ -191,6 +200,8 @@ class Decoder:
         if advice.is_template(node):
             self.report(node, path, "Template", advice.TEMPLATE_TEXT)
             return
+        from kubelet_emu.manifests.wrong_shapes import wrong_shape  # noqa: PLC0415 - only a faulty manifest pays for it
+
         given = advice.go_kind(node)
         owner = f"{self._levels[-1].api_class.__name__}.{advice.without_indexes(path)}"
         server = f"json: cannot unmarshal {given} into Go struct field {owner} of type {advice.go_type(shape)}"

@@ -13,9 +13,7 @@ from kubelet_emu.api.schema import Many, fields_of
 from kubelet_emu.manifests.advice import LIKELY, SURE, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kubelet_emu.manifests.nodes import Entry
+    from kubelet_emu.manifests.nodes import Level
 
 _WRONG_NAMES = {
     ("SecretVolumeSource", "name"): "secretName",
@@ -26,14 +24,6 @@ _WRONG_NAMES = {
 """Names that other types have for the same."""
 _OFTEN_LEFT_OUT = ("spec", "template", "jobTemplate", "metadata")
 _DEEPEST = 3
-
-
-class Level(NamedTuple):
-    """An object around a field: its type, its path, and what it holds."""
-
-    api_class: type
-    path: str
-    entries: Mapping[str, Entry]
 
 
 class Meant(NamedTuple):

@@ -17,9 +17,9 @@ from kubelet_emu.manifests.json_stream import further_values
 from kubelet_emu.manifests.scalars import PlainValue, binary_text, float_key, resolve_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-__all__ = ["Document", "Entry", "MappingNode", "Node", "ScalarNode", "SequenceNode", "entries", "plain_value"]
+__all__ = ["Document", "Entry", "Level", "MappingNode", "Node", "ScalarNode", "SequenceNode", "entries", "plain_value"]
 
 PLAIN_TAG = ""
 TEXT_TAG = "tag:yaml.org,2002:str"
@@ -142,6 +142,14 @@ class Entry(NamedTuple):
     key: str
     key_node: Node
     value: Node
+
+
+class Level(NamedTuple):
+    """An object around a field: its type, its path, and what it holds."""
+
+    api_class: type
+    path: str
+    entries: Mapping[str, Entry]
 
 
 class Entries(NamedTuple):

@@ -7,9 +7,9 @@ StatefulSets.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
-from attrs import evolve, field, frozen, has
+from attrs import evolve, has
 
 from kubelet_emu.api.schema import fields_of
 from kubelet_emu.manifests.changing import changed
@@ -32,8 +32,7 @@ Emptied = TypeVar("Emptied", bound="AttrsInstance")
 _TEMPLATED = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
 
 
-@frozen
-class Dropped:
+class Dropped(NamedTuple):
     """A field that was set: where, and what it belongs to."""
 
     path: str
@@ -42,22 +41,21 @@ class Dropped:
 
 def drop_disabled_fields(obj: T, gates: Gates) -> T:
     """Return an object without what its server doesn't know or has switched off."""
-    return cast("T", _Dropping(gates).from_object(cast("APIObject", obj)))
+    return cast("T", _Dropping(gates, []).from_object(cast("APIObject", obj)))
 
 
 def dropped_fields(obj: APIObject, gates: Gates) -> tuple[Dropped, ...]:
     """Return the fields of an object that its server drops or doesn't know, in the order of the table."""
-    dropping = _Dropping(gates)
+    dropping = _Dropping(gates, [])
     dropping.from_object(obj)
     return tuple(dropping.found)
 
 
-@frozen
-class _Dropping:
+class _Dropping(NamedTuple):
     """One walk over an object, and what it has found."""
 
     gates: Gates
-    found: list[Dropped] = field(factory=list)
+    found: list[Dropped]
 
     def from_object(self, obj: APIObject) -> APIObject:
         if obj.kind == "Pod":

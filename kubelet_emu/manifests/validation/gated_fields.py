@@ -6,11 +6,10 @@ the API types.
 
 from __future__ import annotations
 
-from attrs import frozen
+from typing import NamedTuple
 
 
-@frozen
-class Gated:
+class Gated(NamedTuple):
     """A field of a pod's, a Job's or a StatefulSet's spec; `path` has the API's names, lists are walked."""
 
     gate: str

@@ -14,7 +14,6 @@ from kubelet_emu.manifests.defaults import set_defaults
 from kubelet_emu.manifests.validation.create_warnings import pod_warnings
 from kubelet_emu.manifests.validation.dropping import drop_disabled_fields, dropped_fields
 from kubelet_emu.manifests.validation.faults import Fault
-from kubelet_emu.manifests.validation.hints import hint_of
 from kubelet_emu.manifests.validation.pod import validate_pod
 from kubelet_emu.manifests.workloads import job_labels
 
@@ -199,6 +198,8 @@ def _admit(obj: APIObject) -> APIObject:
 
 
 def _problem(loaded: Loaded, fault: Fault) -> Problem:
+    from kubelet_emu.manifests.validation.hints import hint_of  # noqa: PLC0415 - only a faulty manifest pays for it
+
     severity: Severity = "warning" if fault.type in _WARNINGS else "error"
     problem = loaded.problem(fault.at or fault.path, fault.type, fault.detail, hint=hint_of(fault), severity=severity)
     return evolve(problem, path=fault.path)

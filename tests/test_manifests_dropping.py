@@ -186,6 +186,16 @@ SAID = [
         "leave it out, or choose --kubernetes 1.35, where it is on by default",
     ),
     (
+        "a value that isn't in the API yet",
+        "1.31",
+        {"initContainers": [{**C, "name": "i", "restartPolicy": "Never"}]},
+        (
+            "error: initContainers[0].restartPolicy: Unknown field: "
+            "Kubernetes 1.31 has no restartPolicy but Always: others came with 1.34"
+        ),
+        "leave it out, or choose --kubernetes 1.35, where it is on by default",
+    ),
+    (
         "not in the API yet, and off since",
         "1.30",
         {"schedulingGroup": {}},

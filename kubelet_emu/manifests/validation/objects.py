@@ -129,7 +129,8 @@ def _gate_fault(dropped: Dropped, gates: Gates) -> Fault:
     if gates.minor < gated.since:
         first = f"--kubernetes 1.{on_since or gated.since}"
         hint = f"leave it out, or choose {first}" + (", where it is on by default" if on_since else "")
-        return Fault(dropped.path, "Unknown field", f"{version} has no {name}: it came with 1.{gated.since}", hint=hint)
+        what = f"{name} but {gated.unless}: others" if gated.unless else f"{name}: it"
+        return Fault(dropped.path, "Unknown field", f"{version} has no {what} came with 1.{gated.since}", hint=hint)
     text = f"{name} has no effect: its feature gate {gated.gate} is off in {version}"
     first = "" if on_since is None or on_since <= gates.minor else f"it is on by default since 1.{on_since}; "
     hint = f"{first}featureGates: {{{gated.gate}: true}} in a file for --config switches it on"

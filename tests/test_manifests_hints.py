@@ -89,6 +89,22 @@ HINTS = [
     ("labels that the selector doesn't select", DEPLOYMENT + "  selector: {matchLabels: {app: a, b: c}}\n"
      "  template: {metadata: {labels: {app: x, b: c}}, spec: {containers: [{name: c, image: a}]}}", [
         "6 spec.template.metadata.labels: the selector wants app: a"]),
+    ("a pod's field in a container's securityContext", POD + C % ", securityContext: {fsGroup: 5}", [
+        "5 spec.containers[0].securityContext.fsGroup: 'fsGroup' belongs to spec.securityContext.fsGroup"]),
+    ("a container's field in a pod's securityContext", POD + C % "" + "  securityContext: {privileged: true}", [
+        "6 spec.securityContext.privileged: 'privileged' belongs to the securityContext of a container"]),
+    ("a selector's name", POD + C % ", env: [{name: A, valueFrom: {secretKeyRef: {secret: s, key: k}}}]", [
+        "5 spec.containers[0].env[0].valueFrom.secretKeyRef.secret: did you mean 'name'?"]),
+    ("a source of variables", POD + C % ", envFrom: [{configMap: {name: x}}]", [
+        "5 spec.containers[0].envFrom[0].configMap: did you mean 'configMapRef'?"]),
+    ("a port alone", POD + C % ", livenessProbe: {tcpSocket: 80}", [
+        "5 spec.containers[0].livenessProbe.tcpSocket: write {port: 80}"]),
+    ("a number of seconds alone", POD + C % ", lifecycle: {preStop: {sleep: 5}}", [
+        "5 spec.containers[0].lifecycle.preStop.sleep: write {seconds: 5}"]),
+    ("a resource by a short name", POD + C % ", resources: {requests: {mem: 1Gi}}", [
+        "5 spec.containers[0].resources.requests[mem]: did you mean 'memory'?"] * 2),
+    ("a template in quotes isn't what breaks", POD + "  containers:\n  - name: '{{ .Name }}'\n    image: a:\n", [
+        "7 : check the indentation, or quote text with ': '"]),
     ("neither kind nor version", "metadata: {name: p}\nspec: {containers: [{name: c, image: a}]}", [
         "1 apiVersion: is it a Pod? Write apiVersion: v1", "1 kind: is it a Pod? Write kind: Pod"]),
     ("marks of a merge", "apiVersion: v1\n<<<<<<< HEAD\nkind: Pod\n=======\nkind: Job\n>>>>>>> b\n", [

@@ -19,7 +19,13 @@ _WRONG_NAMES = {
     ("SecretVolumeSource", "name"): "secretName",
     ("PersistentVolumeClaimVolumeSource", "name"): "claimName",
     ("ConfigMapVolumeSource", "configMapName"): "name",
-    ("HostPathVolumeSource", "hostPath"): "path",
+    ("SecretKeySelector", "secret"): "name",
+    ("SecretKeySelector", "secretName"): "name",
+    ("ConfigMapKeySelector", "configMap"): "name",
+    ("ConfigMapKeySelector", "configMapName"): "name",
+    ("SecretProjection", "secretName"): "name",
+    ("SecretEnvSource", "secretName"): "name",
+    ("ConfigMapEnvSource", "configMapName"): "name",
 }
 """Names that other types have for the same."""
 _OFTEN_LEFT_OUT = ("spec", "template", "jobTemplate", "metadata")
@@ -43,6 +49,7 @@ def unknown_field(key: str, levels: tuple[Level, ...]) -> Meant:
         or _too_deep(key, levels[:-1], level.path)
         or _not_deep_enough(key, level)
         or _line_left_out(key, level)
+        or _of_its_twin(key, levels)
         or _typo(level, nearest(key, own, cutoff=LIKELY))
         or Meant()
     )
@@ -75,6 +82,20 @@ def _not_deep_enough(key: str, level: Level) -> Meant | None:
         if shape.many is Many.LIST:
             return Meant(f"{key!r} belongs to an entry of {name!r}: is it indented too little?")
         return Meant(f"{key!r} belongs to {name!r}: is it indented too little?", _join(level.path, f"{name}.{key}"))
+    return None
+
+
+def _of_its_twin(key: str, levels: tuple[Level, ...]) -> Meant | None:
+    """Find the key in the field of the same name of an object around, as pods and containers have a securityContext."""
+    level = levels[-1]
+    if level.api_class.__name__ == "PodSecurityContext" and key in fields_of(api_type("SecurityContext")):
+        return Meant(f"{key!r} belongs to the securityContext of a container")
+    name = level.path.rpartition(".")[2]
+    for outer in reversed(levels[:-2]):
+        shape = fields_of(outer.api_class).get(name)
+        if shape is not None and isinstance(shape.item, str) and key in fields_of(api_type(shape.item)):
+            where = _join(outer.path, f"{name}.{key}")
+            return Meant(f"{key!r} belongs to {where}", where)
     return None
 
 

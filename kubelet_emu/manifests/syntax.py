@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kubelet_emu.manifests.nodes import Document
 
 _TEMPLATE = re.compile(r"\{\{-?\s*[^{}\s]|\{%")
+_QUOTED = re.compile(r""" (?<=[\s,\[{:]) (?: "(?:[^"\\]|\\.)*" | '[^']*' ) """, re.VERBOSE)
 _VARIABLE = re.compile(r"(?:[:,\[{-]|^)\s*\$\{\w+[^}]*\}")
 _CONFLICT = re.compile(r"<{7} |={7}$|>{7} ")
 _TAB_INDENT = re.compile(r" *\t")
@@ -81,7 +82,7 @@ def _place(text: str, error: Exception) -> tuple[int, int]:
 
 def _template_row(lines: list[str], row: int) -> int | None:
     near = [*range(row, max(-1, row - _BROKEN_BEFORE - 1), -1), row + 1]
-    here = (each for each in near if each < len(lines) and _TEMPLATE.search(lines[each]))
+    here = (each for each in near if each < len(lines) and _TEMPLATE.search(_QUOTED.sub("", lines[each])))
     found = next(here, None)
     return (
         found if found is not None else next((n for n, line in enumerate(lines) if _TEMPLATE.match(line.strip())), None)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _SHELL = re.compile(r"[|&;<>$`*\"'\\(){}]")
 _LIST_ITEM = re.compile(r"\[\d+\]$")
+_MAIN_FIELDS = {"TCPSocketAction": "port", "HTTPGetAction": "port", "GRPCAction": "port", "SleepAction": "seconds"}
 _DASHES = "write a list: each item begins with a dash"
 
 
@@ -53,6 +54,8 @@ def _scalar(shape: FieldShape, node: ScalarNode) -> str:
     text = str(node.value)
     if shape.many is Many.LIST and shape.item is Scalar.STRING:
         return f"write {_words(text)}" if shape.json in ("command", "args") else f"write [{text}]"
+    if shape.many is Many.ONE and isinstance(shape.item, str) and (field := _MAIN_FIELDS.get(shape.item)):
+        return f"write {{{field}: {text}}}"
     if shape.many is Many.ONE and isinstance(shape.item, str) and "name" in fields_of(api_type(shape.item)):
         return f"write name: {text}"
     return _DASHES if shape.many is Many.LIST else ""

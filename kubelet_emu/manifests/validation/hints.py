@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kubelet_emu.manifests.advice import UNFILLED, is_unfilled
+from kubelet_emu.manifests.advice import UNFILLED, is_unfilled, nearest
 
 if TYPE_CHECKING:
     from kubelet_emu.manifests.validation.faults import Fault
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _VALUE = re.compile(r'"((?:[^"\\]|\\.)*)": ')
 _LABEL, _SUBDOMAIN = "RFC 1123 label", "RFC 1123 subdomain"
 _LONGEST = 63
+_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 
 
 def hint_of(fault: Fault) -> str:
@@ -23,6 +24,9 @@ def hint_of(fault: Fault) -> str:
     value = found[1]
     if is_unfilled(value):
         return UNFILLED
+    if "must be a standard resource" in fault.detail:
+        likely = nearest(value, _RESOURCES)
+        return f"did you mean {likely!r}?" if likely else ""
     if _LABEL in fault.detail or _SUBDOMAIN in fault.detail:
         name = _as_name(value, dots=_SUBDOMAIN in fault.detail)
         return f"write {name}" if name and name != value else ""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 Subresource = Literal["", "resize", "ephemeralcontainers"]
 
+_NOTHING = '"": must specify one of'
 _WARNINGS = ("Warning", "Dropped")
 _WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
 
@@ -184,7 +185,8 @@ def _is_consequence(fault: Fault, loaded: Loaded) -> bool:
     for faulty in loaded.faulty_paths:
         if path == faulty or path.startswith((f"{faulty}.", f"{faulty}[")):
             return True
-        if fault.type == "Required value" and faulty.startswith((f"{path}.", f"{path}[")):
+        is_of_nothing = fault.type == "Required value" or fault.detail.startswith(_NOTHING)
+        if is_of_nothing and faulty.startswith((f"{path}.", f"{path}[")):
             return True
     limit = path.replace(".requests[", ".limits[")
     return limit != path and not loaded.positions.has(path) and loaded.positions.has(limit)

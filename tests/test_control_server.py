@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import trio
 import trio.testing
-from control_rig import FACTS, ControlRig, a_run
+from control_rig import FACTS, POD, ControlRig, a_run
 
+from kubelet_emu.cli.remote.reasons import explain_entries
 from kubelet_emu.control.client import ControlClient
 from kubelet_emu.control.errors import ControlError, Reason
 from kubelet_emu.control.protocol import MOST_LINE_BYTES, LineReader
@@ -334,3 +335,34 @@ async def test_a_run_that_does_not_answer_is_not_waited_for(autojump_clock: Mock
     await far.aclose()
     with pytest.raises(ControlError, match="the run has just ended"):
         await ControlClient.greet(near)
+
+
+STUCK = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: stuck}
+spec:
+  containers:
+  - {name: app, image: busybox, command: [sleep, "1000"], envFrom: [{configMapRef: {name: settings}}]}
+"""
+
+
+async def test_why_says_what_a_pod_waits_for_what_shows_it_and_what_mends_it(autojump_clock: MockClock) -> None:
+    async with a_run() as rig:
+        await rig.node.run(STUCK)
+        await rig.node.run(POD)
+        await trio.sleep(30)
+        found = explain_entries(tuple(rig.node.entries), rig.node.cluster.timebase.now())
+    stuck, web = found
+    assert stuck.answer.text == 'app can\'t start: configmap "settings" not found'
+    assert stuck.answer.is_stuck
+    assert stuck.pod.ended_at == pytest.approx(30, abs=1)
+    assert [line.partition("s ")[2] for line in stuck.seen] == [
+        'event Failed (x4) app: Error: configmap "settings" not found',
+        "Ready is False: containers with unready status: [app]",
+    ]
+    assert stuck.fix == (
+        "stuck/app can't be made: run it together with the manifest that has the ConfigMap or Secret, "
+        "or set optional: true",
+    )
+    assert (web.seen, web.fix, web.answer.is_stuck) == ((), (), False)

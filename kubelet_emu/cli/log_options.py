@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 
 import click
 
+from kubelet_emu.cli.remote.completion import complete_pods
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -50,6 +52,20 @@ LOG_PARAMETERS: tuple[click.Parameter, ...] = (
 def log_parameters(command: Decorated) -> Decorated:
     """Give a command function the parameters; it takes them as keywords and hands them to `read_given`."""
     for parameter in reversed(LOG_PARAMETERS):
+        command.__dict__.setdefault("__click_params__", []).append(parameter)
+    return command
+
+
+def optional_log_parameters(command: Decorated) -> Decorated:
+    """Give a command function the same parameters where a word may also be a pod, or be missing."""
+    words = click.Argument(
+        ["logs"],
+        nargs=-1,
+        metavar="[POD|LOG]...",
+        type=click.Path(path_type=Path, allow_dash=True),
+        shell_complete=complete_pods,
+    )
+    for parameter in reversed((words, *LOG_PARAMETERS[1:])):
         command.__dict__.setdefault("__click_params__", []).append(parameter)
     return command
 

@@ -22,7 +22,7 @@ COMMANDS = {
     "trace": "Convert a lifecycle log into a trace.",
     "drill": "Delete a pod in each phase of its life; show each shutdown.",
     "timeline": "Draw the pods of a log.",
-    "why": "Say what pods of a log wait for.",
+    "why": "Say what pods of a run, or of a log, wait for.",
     "ps": "Show the pods of a run.",
     "get": "Show objects of a run: pods, events, jobs, ...",
     "logs": "Show what a container of a run wrote.",

@@ -361,8 +361,6 @@ async def test_why_says_what_a_pod_waits_for_what_shows_it_and_what_mends_it(aut
         'event Failed (x4) app: Error: configmap "settings" not found',
         "Ready is False: containers with unready status: [app]",
     ]
-    assert stuck.fix == (
-        "stuck/app can't be made: run it together with the manifest that has the ConfigMap or Secret, "
-        "or set optional: true",
-    )
+    mends = "run it together with the manifest that has the ConfigMap or Secret, or set optional: true"
+    assert stuck.fix == (f"stuck/app can't be made: {mends}",)
     assert (web.seen, web.fix, web.answer.is_stuck) == ((), (), False)

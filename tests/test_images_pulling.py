@@ -16,6 +16,33 @@ AUTH = AuthConfig(username="u", password="canary", registry_token="canary-token"
 PAIR = base64.b64encode(b"u:canary").decode()
 
 
+ODD = 'p@ss "wörd"/x'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"denied {ODD}",
+        'denied p@ss \\"wörd\\"/x',
+        'denied "p@ss \\"w\\u00f6rd\\"/x"',
+        'Get "https://r.io/token?password=p%40ss%20%22w%C3%B6rd%22%2Fx"',
+        "password=p%40ss+%22w%C3%B6rd%22%2Fx&scope=y",
+        "you sent Bearer eyJhbGciOi.JIUzI1NiJ9",
+        "a long text that was cut in p@ss...",
+        "and cut within its code in p%40ss%20%22w%C...",
+    ],
+)
+def test_secrets_are_hidden_however_they_are_written(text: str) -> None:
+    error = without_secrets(ImagePullError(text), AuthConfig(username="u", password=ODD))
+    assert "[hidden]" in str(error)
+    assert not any(part in str(error) for part in ("p@ss", "p%40ss", "eyJ"))
+
+
+def test_a_challenge_is_no_token() -> None:
+    error = ImagePullError('no scheme in Basic realm="kemu" for Bearer realm="https://r.io/token"...')
+    assert without_secrets(error, AuthConfig(username="u", password=ODD)) is error
+
+
 @pytest.mark.parametrize("text", ["you sent canary", f"Basic {PAIR}", "Bearer canary-token"])
 def test_what_a_registry_sends_back_of_credentials_is_hidden(text: str) -> None:
     error = without_secrets(RegistryUnavailableError(text), AUTH)

@@ -7,24 +7,31 @@ images/image_manager.go evalCRIPullErr.
 from __future__ import annotations
 
 import base64
+import json
+import re
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import quote, quote_plus
 
 from attrs import define, frozen
 
 from kubelet_emu.api import reasons_images
+from kubelet_emu.api.gotext import quote as quote_text
 from kubelet_emu.api.image_names import parse_image_name
 from kubelet_emu.images.mirrors import ImageSource, image_sources
 from kubelet_emu.rules.observed import StartFailure
 from runtime.api import CRIError, ImagePullError
+from runtime.api.pull_texts import CUT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kubelet_emu.images.credentials import Credential, Keyring
     from kubelet_emu.images.mirrors import Mirror
     from runtime.api import AuthConfig, Image, ImageID, ImageService, PullProgress
 
 _SHORTEST_SECRET = 4
+_HIDDEN = "[hidden]"
+_SENT_TOKEN = re.compile(r"\b(Bearer|Basic) [A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
 
 
 class NodeCredentials(Protocol):
@@ -109,15 +116,41 @@ class Puller:
 
 
 def without_secrets(error: CRIError, auth: AuthConfig) -> CRIError:
-    """Return an error whose text shows nothing of the credentials, though a registry may have sent them back."""
-    pair = f"{auth.username}:{auth.password}".encode()
-    forms = (auth.password, auth.identity_token, auth.registry_token)
-    encoded = (base64.b64encode(pair).decode(), base64.urlsafe_b64encode(pair).decode()) if auth.password else ()
+    """Return an error whose text shows nothing of the credentials, though a registry may have sent them back.
+
+    Nor does it show a token that the engine got for them.
+    """
     text = str(error)
-    for secret in (*encoded, *forms):
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, "[hidden]")
+    for secret in sorted(_forms_of(auth), key=len, reverse=True):
+        text = _without_cut_end(text.replace(secret, _HIDDEN), secret)
+    text = _SENT_TOKEN.sub(rf"\1 {_HIDDEN}", text)
     return error if text == str(error) else type(error)(text)
+
+
+def _forms_of(auth: AuthConfig) -> Iterator[str]:
+    """Return how each secret may be written: as it is, quoted, in a URL, and in a header."""
+    pair = f"{auth.username}:{auth.password}".encode()
+    if auth.password:
+        yield base64.b64encode(pair).decode()
+        yield base64.urlsafe_b64encode(pair).decode()
+    for secret in (auth.password, auth.identity_token, auth.registry_token):
+        if len(secret) >= _SHORTEST_SECRET:
+            yield from {
+                secret,
+                json.dumps(secret)[1:-1],
+                quote_text(secret)[1:-1],
+                quote(secret, safe=""),
+                quote_plus(secret),
+            }
+
+
+def _without_cut_end(text: str, secret: str) -> str:
+    """Hide what a text that was cut in the middle of a secret still shows of it."""
+    if not text.endswith(CUT):
+        return text
+    body = text.removesuffix(CUT)
+    shown = next((n for n in range(len(secret), _SHORTEST_SECRET - 1, -1) if body.endswith(secret[:n])), 0)
+    return body[:-shown] + _HIDDEN + CUT if shown else text
 
 
 def aggregate(errors: list[CRIError]) -> CRIError:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from runtime.api.references import full_name, manifest_url
 
+CUT = "..."
+"""What a text ends with of which there was more."""
+
 
 def not_found(name: str) -> str:
     """Say that the registry has no such image or tag."""

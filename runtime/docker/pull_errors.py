@@ -73,4 +73,4 @@ def _is_unreachable(lowered: str) -> bool:
 def _tidy(text: str) -> str:
     """Return the engine's text without what only says that it is the engine's, cut where a registry sent a lot."""
     text = text.removeprefix("Error response from daemon: ").strip()
-    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "..."
+    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + pull_texts.CUT

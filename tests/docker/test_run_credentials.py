@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import images
 import pytest
 from attrs import frozen
-from command_line import run, write_pod
+from command_line import LIMIT_SECONDS, run, write_pod
 from faulty_registry import FaultyRegistry
 
 if TYPE_CHECKING:
@@ -143,6 +144,27 @@ def test_the_users_own_docker_config_is_used(tmp_path: Path, private: Private, *
     assert outcome.lines("main") == ["up"], outcome.err
     written = outcome.out + outcome.err + log.read_text()
     assert [canary for canary in private.canaries() if canary in written] == []
+
+
+def test_scenarios_use_the_users_own_docker_config_too(tmp_path: Path, private: Private) -> None:
+    folder = tmp_path / "docker"
+    folder.mkdir()
+    held = {"auths": {private.proxy.address: {"auth": private.proxy.encoded_credentials}}}
+    (folder / "config.json").write_text(json.dumps(held))
+    (tmp_path / "scenario.yaml").write_text("end: pod terminal\nexpect: [some main exited(0)]\n")
+    write_pod(tmp_path, "manifest", private.pod("own"))
+    words = ["test", str(tmp_path), "--runtime", "docker", "--root-dir", str(tmp_path / "root")]
+    done = subprocess.run(
+        [sys.executable, "-m", "kubelet_emu", *words, "--trace-dir", str(tmp_path / "traces")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT_SECONDS,
+        env={**os.environ, "DOCKER_CONFIG": str(folder)},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    traces = "".join(path.read_text() for path in (tmp_path / "traces").iterdir())
+    assert [canary for canary in private.canaries() if canary in done.stdout + done.stderr + traces] == []
 
 
 def test_a_secret_that_is_not_there_is_told_and_the_pull_tried(tmp_path: Path, private: Private) -> None:

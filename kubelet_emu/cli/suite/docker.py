@@ -21,6 +21,7 @@ from kubelet_emu.cli.suite.host_folders import emptied
 from kubelet_emu.cli.suite.node_images import NodeImages
 from kubelet_emu.embedding.instances import default_root, new_instance_id
 from kubelet_emu.embedding.signals import ended_by_signals
+from kubelet_emu.images.docker_config import DockerCredentials, docker_config_path
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timebase import Timebase
 from kubelet_emu.scenarios.needs import CGROUP_V2, read_needs
@@ -48,6 +49,7 @@ class DockerWorld:
     runtime: DockerRuntime
     status: RuntimeStatus
     images: NodeImages
+    credentials: DockerCredentials
     _claims: Claims = field(factory=Claims, init=False)
     _count: int = field(default=0, init=False)
 
@@ -102,7 +104,11 @@ class DockerWorld:
             runtime=cast("Runtime", runtime),
             timebase=Timebase.real(),
             node=scenario_node(*host_ips),
-            settings=KubeletSettings(timing=self.options.timing, mirrors=self.options.registry_mirrors),
+            settings=KubeletSettings(
+                timing=self.options.timing,
+                mirrors=self.options.registry_mirrors,
+                node_credentials=self.credentials,
+            ),
             seed=self.options.seed + zlib.crc32(scenario.name.encode()),  # so that uids, and thus names, differ
             is_emptied=True,
         )
@@ -127,7 +133,13 @@ async def open_docker_world(options: SuiteOptions) -> AsyncIterator[RunScenario]
         given = GivenImages(runtime=runtime, mirrors=options.registry_mirrors, on_note=_note)
         stack.push_async_callback(_remove_made, given)
         images = NodeImages(runtime=runtime, given=given, on_note=_note)
-        yield DockerWorld(options=options, runtime=runtime, status=await runtime.status(), images=images).run
+        yield DockerWorld(
+            options=options,
+            runtime=runtime,
+            status=await runtime.status(),
+            images=images,
+            credentials=DockerCredentials(path=docker_config_path(os.environ), warn=_note),
+        ).run
 
 
 async def _leave(runtime: DockerRuntime) -> None:

@@ -181,6 +181,16 @@ def test_a_main_that_never_starts_holds_up_no_other() -> None:
     assert start.because == "a did not start (Failed: Error: InvalidImageName)"
 
 
+def test_a_keeper_that_its_probe_stops_ends_its_pod() -> None:
+    probe = "livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 1}"
+    keeper = f"{{name: a, image: busybox, command: [sleep, infinity], {probe}}}"
+    plan = plan_of(subject_of(POD % f"restartPolicy: Never\n  containers: [{keeper}]"))
+
+    _, end = confirm(plan)
+
+    assert (end.outcome, end.because) == (Outcome.NOT_REACHED, "a probe stopped a")
+
+
 def test_a_run_that_is_otherwise_is_told() -> None:
     plan = plan_of(
         subject_of(

@@ -14,6 +14,7 @@ from kubelet_emu.advice.ending import Ends
 from kubelet_emu.advice.subjects import Role
 from kubelet_emu.embedding.node import open_node
 from kubelet_emu.embedding.options import NodeOptions
+from kubelet_emu.lifecycle.history import StopCause
 from kubelet_emu.lifecycle.recounting import recount
 from kubelet_emu.rehearsal.staging import assumptions, staged
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from kubelet_emu.advice.subjects import Subject
     from kubelet_emu.embedding.node import Node
     from kubelet_emu.embedding.objects import Pod
-    from kubelet_emu.lifecycle.history import PodHistory
+    from kubelet_emu.lifecycle.history import PodHistory, RunHistory
     from kubelet_emu.manifests.workloads import Stored
     from kubelet_emu.simulation.values import Simulation
 
@@ -67,13 +68,14 @@ class Claim:
 class Rehearsal:
     """What a pod did while it was watched: first starts in their order, its last phase, who failed, who still ran.
 
-    `spun` are those that the simulation ended because they did nothing but spin.
+    `spun` are those that the simulation ended because they did nothing but spin, `probed` those that a probe stopped.
     """
 
     started: tuple[str, ...]
     phase: str
     failed: tuple[str, ...] = ()
     spun: tuple[str, ...] = ()
+    probed: tuple[str, ...] = ()
     running: tuple[str, ...] = ()
     last_warning: str = ""
 
@@ -128,9 +130,14 @@ def _rehearsal(pod: PodHistory, phase: str) -> Rehearsal:
         phase=phase,
         failed=tuple(each.name for each in pod.containers if any(run.code for run in each.runs)),
         running=tuple(each.name for each in pod.containers if each.last_run and each.last_run.exited is None),
+        probed=tuple(each.name for each in pod.containers if any(_is_by_probe(run) for run in each.runs)),
         spun=tuple(each.name for each in pod.containers if any(run.code == _SPUN_CODE for run in each.runs)),
         last_warning=f"{warnings[-1].reason}: {warnings[-1].message}" if warnings else "",
     )
+
+
+def _is_by_probe(run: RunHistory) -> bool:
+    return run.stop is not None and run.stop.cause in {StopCause.LIVENESS, StopCause.STARTUP, StopCause.PROBE}
 
 
 def judge_start(plan: PodPlan, rehearsal: Rehearsal) -> Claim:
@@ -170,6 +177,8 @@ def _judged_end(plan: PodPlan, rehearsal: Rehearsal) -> tuple[str, Outcome]:
         return f"{', '.join(sorted(keepers))} ended", Outcome.NOT_REACHED
     if spun := keepers & set(rehearsal.spun):
         return f"{min(spun)} spins without a pause, which the simulation ends", Outcome.NOT_REACHED
+    if probed := keepers & set(rehearsal.probed):
+        return f"a probe stopped {min(probed)}", Outcome.NOT_REACHED
     before = [name for name in rehearsal.failed if name not in keepers]
     if before and not keepers & set(rehearsal.started):
         return f"{before[0]} failed before", Outcome.NOT_REACHED

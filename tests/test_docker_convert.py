@@ -238,8 +238,11 @@ def test_security_options(security: LinuxSecurityContext, expected: list[str]) -
 
 
 def test_a_profile_that_the_node_lacks_is_refused() -> None:
-    with pytest.raises(CRIError, match="the node has no such seccomp profile"):
-        bodies.security_options(LinuxSecurityContext(seccomp=SeccompProfile(type="Localhost")))
+    profile = SeccompProfile(type="Localhost", localhost_path="/s/a.json", localhost_error="permission denied")
+    text = 'cannot load seccomp profile "/s/a.json": open /s/a.json: permission denied'
+    with pytest.raises(CRIError, match=f"^failed to create containerd container: {text}$"):
+        bodies.security_options(LinuxSecurityContext(seccomp=profile))
+    assert bodies.security_options(LinuxSecurityContext(seccomp=profile, privileged=True)) == ["seccomp=unconfined"]
 
 
 def test_memory_leaves_no_swap_and_what_is_unset_is_left_out() -> None:

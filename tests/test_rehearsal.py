@@ -34,6 +34,7 @@ NOT_REACHED = {
     "hostname-fqdn-too-long": "main did not start",
     "image-invalid-name": "a did not start",
     "image-name-invalid": "main did not start",
+    "pod-labelled-for-another-system": "main did not start",
     "refused-wrong-os": "main did not start",
     "rule-notin": "main ended",
     "sidecar-delete-before-started": "sidecar-3 did not start",

@@ -176,10 +176,11 @@ def test_security_context(
 
 def test_a_localhost_profile_is_read_by_its_path() -> None:
     profile = SeccompProfile(type="Localhost", localhost_profile="p.json")
-    made = container_security(
-        a_pod(), a_container(seccomp_profile=profile), ROOT, localhost_profile={"p.json": "{}"}.get
-    )
-    assert made.seccomp == RuntimeSeccompProfile(type="Localhost", localhost_json="{}")
+    path, container = "/var/lib/kubelet/seccomp/p.json", a_container(seccomp_profile=profile)
+    made = container_security(a_pod(), container, ROOT, localhost_profile={path: "{}"}.__getitem__)
+    assert made.seccomp == RuntimeSeccompProfile(type="Localhost", localhost_path=path, localhost_json="{}")
+    made = container_security(a_pod(), container, ROOT)
+    assert made.seccomp == RuntimeSeccompProfile(type="Localhost", localhost_path=path)
 
 
 @pytest.mark.parametrize(("is_default", "type_"), [(False, "Unconfined"), (True, "RuntimeDefault")])

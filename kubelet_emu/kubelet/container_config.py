@@ -17,7 +17,7 @@ from kubelet_emu.rules.expansion import expand
 from kubelet_emu.rules.observed import StartFailure
 from kubelet_emu.rules.qos import compute_pod_qos
 from kubelet_emu.rules.resources import container_resources
-from kubelet_emu.rules.security import SecurityError, check_run_as_non_root, container_security
+from kubelet_emu.rules.security import SecurityError, check_run_as_non_root, container_security, no_profile
 from runtime.api import ContainerConfig, ContainerMetadata
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class ContainerInput:
     """All that a container's config is made from.
 
     `mounts` are the volume mounts in spec order, then /etc/hosts, then the termination log. `target_id` is the
-    container whose processes an ephemeral one shares. `localhost_profile` reads a seccomp profile by its path.
+    container whose processes an ephemeral one shares. `localhost_profile` reads a seccomp profile (OSError).
     """
 
     pod: Pod
@@ -46,7 +46,7 @@ class ContainerInput:
     node: NodeResources
     features: FeatureGates = field(factory=FeatureGates)
     target_id: ContainerID | None = None
-    localhost_profile: Callable[[str], str | None] = lambda _path: None
+    localhost_profile: Callable[[str], str] = no_profile
     seccomp_default: bool = False
 
 

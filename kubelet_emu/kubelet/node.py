@@ -9,20 +9,17 @@ from attrs import field, frozen
 from kubelet_emu.api.quantity import Quantity
 from kubelet_emu.rules.admission import NodeFacts
 from kubelet_emu.rules.resources import NodeResources
+from kubelet_emu.rules.security import no_profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-
-def _no_profile(_path: str) -> None:
-    """Have no seccomp profiles of one's own."""
 
 
 @frozen(kw_only=True)
 class Node:
     """Name, addresses, labels and what the node has; cpu in milli-units, memory and storage in bytes.
 
-    `reserved` is what of it pods can't have.
+    `reserved` is what of it pods can't have; `seccomp_profile` reads a profile by its path (OSError).
     """
 
     name: str
@@ -37,7 +34,7 @@ class Node:
     cfs_quota: bool = True
     allowed_unsafe_sysctls: tuple[str, ...] = ()
     seccomp_default: bool = False
-    seccomp_profile: Callable[[str], str | None] = _no_profile
+    seccomp_profile: Callable[[str], str] = no_profile
 
     def allocatable(self) -> Mapping[str, Quantity]:
         """Return what pods may ask for, as the node's status has it."""

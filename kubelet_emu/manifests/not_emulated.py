@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from kubelet_emu.api.schema import fields_of
+from kubelet_emu.manifests.field_reasons import CLAIMED, IGNORED, PROJECTED, SCHEDULING, UNMOUNTABLE
+from kubelet_emu.manifests.mounts_not_emulated import mounts_not_emulated
 from kubelet_emu.manifests.network_not_emulated import network_not_emulated
-from kubelet_emu.manifests.security_not_emulated import security_not_emulated
+from kubelet_emu.manifests.security_not_emulated import annotations_not_emulated, security_not_emulated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kubelet_emu.api.batch_v1 import CronJob, Job
-    from kubelet_emu.api.v1 import Pod, PodSpec
+    from kubelet_emu.api.v1 import Pod, PodSpec, PodTemplateSpec
     from kubelet_emu.api.v1_scheduling import Toleration
     from kubelet_emu.manifests.loading import Loaded
     from kubelet_emu.manifests.problems import Problem
@@ -22,18 +24,6 @@ _SCHEDULING = """affinity tolerations topologySpreadConstraints schedulerName sc
     schedulingGroup priorityClassName priority preemptionPolicy"""
 _NODE_IN_NEED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _NODES_OWN = frozenset({"kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch"})
-_IGNORED = {
-    "runtimeClassName": "the engine's default runtime is used",
-    "overhead": "there is no runtime class that takes it",
-    "hostUsers": "user namespaces are the engine's matter",
-    "resources": "a pod has no cgroup of its own here, only containers are held to their limits",
-    "resourceClaims": "no device is prepared for a claim",
-}
-_NOT_ISSUED = {
-    "serviceAccountToken": "a stand-in is written, which no server accepts",
-    "clusterTrustBundle": "nobody keeps trust bundles here, so nothing is written",
-    "podCertificate": "nobody signs certificates here, so nothing is written",
-}
 _EMULATED_VOLUMES = frozenset({"configMap", "downwardAPI", "emptyDir", "hostPath", "projected", "secret"})
 _CLAIMS = ("persistentVolumeClaim", "ephemeral")
 _DEVICES = ("cpu", "memory", "ephemeral-storage")
@@ -42,29 +32,33 @@ _DEVICES = ("cpu", "memory", "ephemeral-storage")
 def not_emulated(loaded: Loaded) -> tuple[Problem, ...]:
     """Return warnings for fields that are read but have no effect."""
     obj = loaded.object
+    pod: Pod | PodTemplateSpec
     if obj.kind == "Pod":
-        spec, path = cast("Pod", obj).spec, "spec"
+        pod, path = cast("Pod", obj), "spec"
     elif obj.kind == "CronJob":
-        spec, path = cast("CronJob", obj).spec.job_template.spec.template.spec, "spec.jobTemplate.spec.template.spec"
+        pod, path = cast("CronJob", obj).spec.job_template.spec.template, "spec.jobTemplate.spec.template.spec"
     elif obj.kind in _TEMPLATED:
-        spec, path = cast("Job", obj).spec.template.spec, "spec.template.spec"
+        pod, path = cast("Job", obj).spec.template, "spec.template.spec"
     else:
         return ()
-    return tuple(
-        _note(loaded, f"{path}.{where}", text)
+    spec, above = pod.spec, path.removesuffix("spec")
+    annotated = ((f"{above}metadata.annotations[{key}]", text) for key, text in annotations_not_emulated(pod.metadata))
+    found = (
+        (f"{path}.{where}", text)
         for where, text in (
             *_scheduling(spec, loaded, path),
+            *_affinity(spec),
             *_ignored(spec),
             *_volumes(spec),
             *_devices(spec),
+            *mounts_not_emulated(spec),
             *network_not_emulated(spec),
             *security_not_emulated(spec),
         )
     )
-
-
-def _note(loaded: Loaded, path: str, text: str) -> Problem:
-    return loaded.problem(path, "Not emulated", text, severity="warning")
+    return tuple(
+        loaded.problem(where, "Not emulated", text, severity="warning") for where, text in (*found, *annotated)
+    )
 
 
 def _scheduling(spec: PodSpec, loaded: Loaded, path: str) -> Iterator[tuple[str, str]]:
@@ -79,6 +73,20 @@ def _scheduling(spec: PodSpec, loaded: Loaded, path: str) -> Iterator[tuple[str,
     ]
     if given:
         yield given[0], f"scheduling fields are not used: {', '.join(given)}"
+
+
+def _affinity(spec: PodSpec) -> Iterator[tuple[str, str]]:
+    """Yield what is not used of an affinity that is used in part."""
+    affinity = spec.affinity
+    if affinity is None or affinity.node_affinity is None or not _has_required_affinity(spec):
+        return
+    for key, reason in SCHEDULING.items():
+        owner, name = key.split(".")
+        path, part = (
+            ("affinity", affinity) if owner == "Affinity" else ("affinity.nodeAffinity", affinity.node_affinity)
+        )
+        if owner != "PodSpec" and _is_set(part, name):
+            yield f"{path}.{name}", f"{name} is not used: {reason}"
 
 
 def _usual(spec: PodSpec) -> Iterator[str]:
@@ -112,7 +120,8 @@ def _is_set(spec: object, name: str) -> bool:
 
 
 def _ignored(spec: PodSpec) -> Iterator[tuple[str, str]]:
-    for name, reason in _IGNORED.items():
+    for key, reason in IGNORED.items():
+        name = key.removeprefix("PodSpec.")
         if _is_set(spec, name):
             yield name, f"{name} is ignored: {reason}"
 
@@ -123,15 +132,14 @@ def _volumes(spec: PodSpec) -> Iterator[tuple[str, str]]:
             text = f"volume {volume.name!r}: there are no huge pages here, so the pod waits for it"
             yield f"volumes[{index}].emptyDir.medium", text
         for number, source in enumerate(volume.projected.sources if volume.projected is not None else ()):
-            for name, reason in _NOT_ISSUED.items():
+            for key, reason in PROJECTED.items():
+                name = key.removeprefix("VolumeProjection.")
                 if _is_set(source, name):
                     text = f"volume {volume.name!r}: {name}: {reason}"
                     yield f"volumes[{index}].projected.sources[{number}].{name}", text
         for name, shape in fields_of(type(volume)).items():
             if name != "name" and name not in _EMULATED_VOLUMES and getattr(volume, shape.attribute) is not None:
-                fate = "can't be mounted here, so the pod waits for it"
-                if name in _CLAIMS:
-                    fate = "nothing is provisioned here, each pod has an empty folder that goes with it"
+                fate = CLAIMED if name in _CLAIMS else UNMOUNTABLE
                 yield f"volumes[{index}].{name}", f"volume {volume.name!r}: {name}{':' * (name in _CLAIMS)} {fate}"
 
 

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kubelet_emu.manifests.field_reasons import APP_ARMOR, LOCALHOST, SE_LINUX, SECURITY, WINDOWS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kubelet_emu.api.object_meta import ObjectMeta
     from kubelet_emu.api.v1 import AnyContainer, PodSpec
     from kubelet_emu.api.v1_security import PodSecurityContext, SecurityContext
 
-_APP_ARMOR = "appArmorProfile is ignored: the engine's own profile is used"
-_SE_LINUX = "seLinuxOptions are ignored: the engine's own label is used"
+_APP_ARMOR_KEY = "container.apparmor.security.beta.kubernetes.io/"
 _STRICT = "supplementalGroupsPolicy Strict is ignored: the engine adds the groups of the image's /etc/group"
-_LOCALHOST = "this node has no seccomp profiles of its own, so the container can't be made"
+
+
+def annotations_not_emulated(metadata: ObjectMeta) -> Iterator[tuple[str, str]]:
+    """Yield key and reason of the annotations that ask for what a container can't have here."""
+    for key, value in metadata.annotations.items():
+        if key.startswith(_APP_ARMOR_KEY) and value not in {"runtime/default", "unconfined"}:
+            yield key, APP_ARMOR.replace("appArmorProfile", f"AppArmor profile {value!r}")
 
 
 def security_not_emulated(spec: PodSpec) -> Iterator[tuple[str, str]]:
@@ -22,6 +30,8 @@ def security_not_emulated(spec: PodSpec) -> Iterator[tuple[str, str]]:
     if context is not None:
         if context.supplemental_groups_policy == "Strict":
             yield "securityContext.supplementalGroupsPolicy", _STRICT
+        if context.se_linux_change_policy is not None:
+            yield "securityContext.seLinuxChangePolicy", SECURITY["PodSecurityContext.seLinuxChangePolicy"]
         yield from _of_both("securityContext", context)
     containers: tuple[tuple[str, tuple[AnyContainer, ...]], ...] = (
         ("initContainers", spec.init_containers),
@@ -36,14 +46,16 @@ def security_not_emulated(spec: PodSpec) -> Iterator[tuple[str, str]]:
 
 def _of_container(path: str, context: SecurityContext) -> Iterator[tuple[str, str]]:
     if context.proc_mount not in {None, "Default"}:
-        yield f"{path}.procMount", "procMount is ignored: it needs a user namespace, which is the engine's matter"
+        yield f"{path}.procMount", SECURITY["SecurityContext.procMount"]
     yield from _of_both(path, context)
 
 
 def _of_both(path: str, context: PodSecurityContext | SecurityContext) -> Iterator[tuple[str, str]]:
     if context.app_armor_profile is not None and context.app_armor_profile.type != "RuntimeDefault":
-        yield f"{path}.appArmorProfile", _APP_ARMOR
+        yield f"{path}.appArmorProfile", APP_ARMOR
     if context.se_linux_options is not None:
-        yield f"{path}.seLinuxOptions", _SE_LINUX
+        yield f"{path}.seLinuxOptions", SE_LINUX
+    if context.windows_options is not None:
+        yield f"{path}.windowsOptions", WINDOWS
     if context.seccomp_profile is not None and context.seccomp_profile.type == "Localhost":
-        yield f"{path}.seccompProfile", f"seccompProfile {context.seccomp_profile.localhost_profile!r}: {_LOCALHOST}"
+        yield f"{path}.seccompProfile", f"seccompProfile {context.seccomp_profile.localhost_profile!r}: {LOCALHOST}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errno import ENOENT
 from typing import TYPE_CHECKING
 
 from kubelet_emu.api import reasons_creation
@@ -18,12 +19,20 @@ if TYPE_CHECKING:
     from runtime.api import ContainerID, Image
 
 MAX_ID = 2**31 - 1
+SECCOMP_ROOT = "/var/lib/kubelet/seccomp"
+"""Where a node keeps its profiles (kubelet v1.36 DefaultKubeletSeccompProfileRoot below its root directory)."""
+
 _NOTHING_ASKED = SecurityContext()
 _NOTHING_ASKED_OF_POD = PodSecurityContext()
 
 
 class SecurityError(ValueError):
     """A container must not be made; the text is the waiting message."""
+
+
+def no_profile(path: str) -> str:
+    """Have no seccomp profile at any path: the reader of a node without any; FileNotFoundError."""
+    raise FileNotFoundError(ENOENT, "No such file or directory", path)
 
 
 def check_run_as_non_root(pod: Pod, container: AnyContainer, image: Image | None) -> None:
@@ -56,13 +65,13 @@ def container_security(
     image: Image | None,
     *,
     target_id: ContainerID | None = None,
-    localhost_profile: Callable[[str], str | None] = lambda _path: None,
+    localhost_profile: Callable[[str], str] = no_profile,
     seccomp_default: bool = False,
 ) -> LinuxSecurityContext:
     """Return a container's security context, the container's fields before the pod's; SecurityError.
 
     Only a group without a user takes the user of the image. `localhost_profile` reads a seccomp profile by its path
-    below the kubelet's seccomp folder; `seccomp_default` is the kubelet's seccompDefault. Source: kubelet v1.36
+    (OSError); `seccomp_default` is the kubelet's seccompDefault. Source: kubelet v1.36
     determineEffectiveSecurityContext, securitycontext.DetermineEffectiveSecurityContext.
     """
     own, of_pod = _own(container), _of_pod(pod)
@@ -144,9 +153,7 @@ def container_namespaces(pod: Pod, target_id: ContainerID | None) -> NamespaceOp
     )
 
 
-def _seccomp(
-    profile: APISeccompProfile | None, read: Callable[[str], str | None], *, is_default: bool
-) -> SeccompProfile:
+def _seccomp(profile: APISeccompProfile | None, read: Callable[[str], str], *, is_default: bool) -> SeccompProfile:
     """Return the profile to use; none asked for is Unconfined, with seccompDefault the runtime's."""
     if profile is None:
         return SeccompProfile(type="RuntimeDefault" if is_default else "Unconfined")
@@ -154,7 +161,12 @@ def _seccomp(
         return SeccompProfile(type=profile.type)
     if not profile.localhost_profile:
         raise SecurityError(reasons_creation.SECCOMP_LOCALHOST_MISSING)
-    return SeccompProfile(type="Localhost", localhost_json=read(profile.localhost_profile))
+    path = f"{SECCOMP_ROOT}/{profile.localhost_profile}"
+    try:
+        return SeccompProfile(type="Localhost", localhost_path=path, localhost_json=read(path))
+    except OSError as error:
+        why = (error.strerror or "").lower()
+        return SeccompProfile(type="Localhost", localhost_path=path, localhost_error=why)
 
 
 def _image_user(image: Image | None) -> tuple[int | None, str | None]:

@@ -81,10 +81,15 @@ class NamespaceOptions:
 
 @frozen(kw_only=True)
 class SeccompProfile:
-    """Seccomp profile: RuntimeDefault, Unconfined, or Localhost with the profile's JSON text."""
+    """Seccomp profile: RuntimeDefault, Unconfined, or Localhost with its path on the node and its JSON text.
+
+    Without a text, `localhost_error` says why it could not be read.
+    """
 
     type: str = "RuntimeDefault"
+    localhost_path: str = ""
     localhost_json: str | None = None
+    localhost_error: str = "no such file or directory"
 
 
 @frozen(kw_only=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runtime.api import ContainerConfig, CRIError, LinuxContainerResources, LinuxSecurityContext, NamespaceMode
+from runtime.api import ContainerConfig, LinuxContainerResources, LinuxSecurityContext, NamespaceMode
+from runtime.api.seccomp import check_seccomp
 from runtime.docker import naming
 
 if TYPE_CHECKING:
@@ -151,15 +152,14 @@ def user(security: LinuxSecurityContext) -> str:
 def security_options(security: LinuxSecurityContext) -> list[str]:
     """Return SecurityOpt: without a profile a container runs unconfined, as Kubernetes' default is.
 
-    CRIError when a profile of the node's own is asked for that it doesn't have.
+    CRIError when a profile of the node's own is asked for that can't be read.
     """
     options = ["no-new-privileges"] if security.no_new_privs else []
     profile = security.seccomp
     if security.privileged or profile is None or profile.type == "Unconfined":
         return [*options, "seccomp=unconfined"]
     if profile.type == "Localhost":
-        if profile.localhost_json is None:
-            raise CRIError("failed to create containerd container: the node has no such seccomp profile")
+        check_seccomp(security)
         return [*options, f"seccomp={profile.localhost_json}"]
     return options
 

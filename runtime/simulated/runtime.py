@@ -20,6 +20,7 @@ from runtime.api import (
     RuntimeUnavailableError,
     RuntimeVersion,
 )
+from runtime.api.seccomp import check_seccomp
 from runtime.simulated import signals
 from runtime.simulated.commands import Commands
 from runtime.simulated.events import EventHub
@@ -235,8 +236,9 @@ class SimulatedRuntime:
         config: ContainerConfig,
         sandbox_config: PodSandboxConfig,  # noqa: ARG002 - the protocol has it
     ) -> ContainerID:
-        """Create a container in the sandbox; NotFoundError for a sandbox or image that isn't there."""
+        """Create a container in the sandbox; NotFoundError for what isn't there, CRIError without its profile."""
         await self._enter(self._latencies.create, call="CreateContainer")
+        check_seccomp(config.security)
         return self._pods.add_container(self._pods.sandbox(sandbox_id), config).id
 
     async def start_container(self, container_id: ContainerID) -> None:

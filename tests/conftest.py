@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,21 @@ from kept import nothing_else_kept
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_OBJECTS_BETWEEN_COLLECTIONS = 50_000  # twelve thousand tests stay: to look through them often is of no use
+
 
 def pytest_configure() -> None:
     """Let Ctrl-C reach the programs under test, also where whoever started the tests ignores it (as `&` of a shell)."""
     load_profile()
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what collecting made, which stays to the end, out of all later garbage collections."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

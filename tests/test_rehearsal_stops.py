@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 import trio
 from advice_makers import GATES
-from trio.testing import MockClock
 
 from kubelet_emu.advice.stopping import stops
 from kubelet_emu.advice.subjects import Role, subjects_of
 from kubelet_emu.embedding.node import open_node
 from kubelet_emu.embedding.objects import WaitError
 from kubelet_emu.embedding.options import NodeOptions
+from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from kubelet_emu.lifecycle.recounting import recount
 from kubelet_emu.manifests import load
 from kubelet_emu.manifests.admission import admit
@@ -45,7 +45,7 @@ TOLERANCE_SECONDS = 2.0
 @pytest.mark.parametrize("path", FILES, ids=[path.parent.name + "/" + path.stem for path in FILES])
 def test_a_stop_comes_as_it_was_told(path: Path) -> None:
     for subject, stored in subjects_in(path):
-        pod = trio.run(deleted, subject, stored, clock=MockClock(autojump_threshold=0))
+        pod = trio.run(deleted, subject, stored, clock=VirtualClock())
         faults = [fault for stop in stops(subject) for fault in departures(stop, pod)] if pod else []
         assert faults == []
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import trio
 from attrs import frozen
-from trio.testing import MockClock
 
 from kubelet_emu.advice.ending import Ends
 from kubelet_emu.advice.subjects import Role
 from kubelet_emu.embedding.node import open_node
 from kubelet_emu.embedding.options import NodeOptions
+from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from kubelet_emu.lifecycle.history import StopCause
 from kubelet_emu.lifecycle.recounting import recount
 from kubelet_emu.rehearsal.staging import assumptions, staged
@@ -88,7 +88,7 @@ def confirm(plan: PodPlan, stored: Sequence[Stored] = (), told: Simulation | Non
     """
     assumed = assumptions(plan.subject, _expected_to_end(plan))
     simulation = assumed if told is None else told + assumed
-    rehearsal = trio.run(_watch, plan.subject, simulation, tuple(stored), clock=MockClock(autojump_threshold=0))
+    rehearsal = trio.run(_watch, plan.subject, simulation, tuple(stored), clock=VirtualClock())
     return (judge_start(plan, rehearsal), judge_end(plan, rehearsal))
 
 

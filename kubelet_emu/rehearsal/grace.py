@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import trio
 from attrs import field, frozen
-from trio.testing import MockClock
 
 from kubelet_emu.advice.subjects import Role
 from kubelet_emu.drill.outcome import shutdown_of
 from kubelet_emu.embedding.node import open_node
 from kubelet_emu.embedding.objects import WaitError
 from kubelet_emu.embedding.options import NodeOptions
+from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from kubelet_emu.rehearsal.confirming import stage
 from kubelet_emu.rehearsal.staging import assumptions
 from kubelet_emu.simulation.values import Simulation
@@ -58,8 +58,7 @@ def solve_grace(subject: Subject, stored: Sequence[Stored] = (), told: Simulatio
 
     def killed(grace: int) -> tuple[str, ...]:
         if grace not in tried:
-            clock = MockClock(autojump_threshold=0)
-            tried[grace] = trio.run(_killed, subject, simulation, tuple(stored), grace, clock=clock)
+            tried[grace] = trio.run(_killed, subject, simulation, tuple(stored), grace, clock=VirtualClock())
         return tried[grace]
 
     unknown = tuple(part.name for part in subject.parts if _is_unknown(part.name, subject, told))

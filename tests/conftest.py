@@ -19,15 +19,19 @@ _OBJECTS_BETWEEN_COLLECTIONS = 50_000  # twelve thousand tests stay: to look thr
 def pytest_configure() -> None:
     """Let Ctrl-C reach the programs under test, also where whoever started the tests ignores it (as `&` of a shell)."""
     load_profile()
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_finish() -> None:
-    """Leave what collecting made, which stays to the end, out of all later garbage collections."""
-    gc.collect()
-    gc.freeze()
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Leave what collecting made, which stays to the end, out of all later garbage collections.
+
+    Beside an engine garbage holds sockets and processes, which must go within the test that made them.
+    """
+    if not any(item.get_closest_marker("docker") for item in session.items):
+        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

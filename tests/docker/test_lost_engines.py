@@ -172,6 +172,6 @@ async def test_a_hanging_pull_leaves_nothing(stand_in: StandIn, engine: APIClien
             await run.until("delete all pods, own grace (because SIGINT)\n")
             run.process.send_signal(signal.SIGINT)
             assert await run.end() == 130, run.seen
-    assert "nothing has happened for 5 s: removing what is left\n" in run.seen
+    assert "nothing has happened for 5 s" not in run.seen  # the pull was given up, and nobody had to wait for it
     assert left(engine, manifest) == []
     assert list((manifest.parent / "root" / "instances").iterdir()) == []

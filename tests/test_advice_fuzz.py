@@ -52,7 +52,7 @@ PIECES = [
     "sleep 5", "sleep 3600", "sleep infinity", "exec sleep 60", "tail -f /dev/null",
     "trap 'exit 0' TERM", "trap : TERM",
     "trap '' TERM", "wait", "sleep 30 & wait $!", "exit 0", "exit 1", "true", "nginx -g 'daemon off;'",
-    "until nc -z localhost 5432; do sleep 1; done", "until [ -f /work/ready ]; do sleep 1; done", "touch /work/ready",
+    "until nc -z localhost 5432; do sleep 1; done", "until [ -f /data/ready ]; do sleep 1; done", "touch /data/ready",
     "while true; do sleep 1; done", "while :; do date; sleep 5; done",
     "for i in 1 2 3; do echo $i; done",
     "wget -qO- http://localhost:8080/", "curl -sf http://127.0.0.1:15020/quitquitquit", 'exec "$@"', "kill -TERM 1",
@@ -116,7 +116,7 @@ inits = st.one_of(
 
 
 def named(containers: list[Raw], prefix: str) -> list[Raw]:
-    mounts = [{"name": "work", "mountPath": "/work"}]
+    mounts = [{"name": "work", "mountPath": "/data"}]
     return [{"name": f"{prefix}{n}", "volumeMounts": mounts, **each} for n, each in enumerate(containers)]
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
+import trio
 from attrs import evolve
 
 from kubelet_emu.api.batch_v1 import Job, JobSpec, JobStatus
@@ -441,3 +442,22 @@ def test_a_callback_that_writes_is_told_of_its_own_change_last() -> None:
     unsubscribe()
     server.create(a_pod("other"))
     assert seen == ["Job", "Pod"]
+
+
+async def test_a_change_while_a_watch_is_left_reaches_the_others() -> None:
+    server = a_server()
+    heard: list[WatchEvent] = []
+    server.subscribe(heard.append)
+
+    async def watch() -> None:
+        with trio.CancelScope() as scope:
+            async with server.watch("Pod") as events:
+                scope.cancel()
+                await anext(aiter(events))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watch)
+        for number in range(8):
+            await trio.lowlevel.checkpoint()
+            server.create(a_pod(f"pod-{number}"))
+    assert len(heard) == 8

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubelet_emu.cli.remote.containers import all_containers, default_container, told_containers
-from kubelet_emu.cli.remote.durations import human_duration
 from kubelet_emu.cli.remote.event_cells import cells_of as event_cells_of
 from kubelet_emu.cli.remote.kinds import KINDS, kind_of
 from kubelet_emu.cli.remote.pod_cells import cells_of
@@ -58,35 +57,6 @@ VALUES = st.recursive(
 @given(st.dictionaries(ODD, VALUES, max_size=4))
 def test_what_is_written_reads_back_as_it_was(obj: dict[str, object]) -> None:
     assert yaml.safe_load(to_yaml(obj)) == obj
-
-
-DURATIONS = [
-    (-2, "<invalid>"),
-    (-1.5, "0s"),
-    (0, "0s"),
-    (119.9, "119s"),
-    (120, "2m"),
-    (121, "2m1s"),
-    (599, "9m59s"),
-    (600, "10m"),
-    (10799, "179m"),
-    (10800, "3h"),
-    (28799, "7h59m"),
-    (28800, "8h"),
-    (172799, "47h"),
-    (172800, "2d"),
-    (691199, "7d23h"),
-    (691200, "8d"),
-    (63071999, "729d"),
-    (63072000, "2y"),
-    (252287999, "7y364d"),
-    (252288000, "8y"),
-]
-
-
-@pytest.mark.parametrize(("seconds", "text"), DURATIONS, ids=[f"{row[0]} s" for row in DURATIONS])
-def test_durations_are_cut_and_not_rounded(seconds: float, text: str) -> None:
-    assert human_duration(seconds) == text
 
 
 def a_pod(**status: object) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from kubelet_emu.api.v1_status import (
     PodStatus,
     VolumeMountStatus,
 )
+from kubelet_emu.rules.container_statuses import next_attempt
 from kubelet_emu.rules.observed import ProbeResult, ProbeResults, StartFailure
 from runtime.api import ContainerID
 from runtime.api import ContainerState as Runtime
@@ -319,3 +320,30 @@ def test_a_running_container_is_not_shown_as_waiting_for_a_failure_of_the_past()
     failures = {"m": StartFailure(reason="PostStartHookError", message="x")}
     [status] = made(a_pod(a_container("m")), seen(an_instance("m")), start_failures=failures).container_statuses
     assert status.state == WAS_RUNNING
+
+
+WAITING = ContainerState(waiting=ContainerStateWaiting(reason="CrashLoopBackOff"))
+LOST = ContainerState(terminated=ContainerStateTerminated(reason=reasons.CONTAINER_STATUS_UNKNOWN, exit_code=137))
+ENDED = ContainerState(terminated=ContainerStateTerminated(reason=reasons.ERROR, exit_code=1))
+
+
+@pytest.mark.parametrize(
+    ("why", "status", "attempt"),
+    [
+        ("nothing is told", None, 0),
+        ("nothing of it ran", ContainerStatus(name="c", state=WAITING), 0),
+        ("the first instance is told", ContainerStatus(name="c", container_id="docker://1"), 1),
+        ("its end alone is told", ContainerStatus(name="c", state=ENDED), 1),
+        (
+            "it waits after its third end",
+            ContainerStatus(name="c", state=WAITING, last_state=ENDED, restart_count=2),
+            3,
+        ),
+        ("a lost one is counted", ContainerStatus(name="c", state=WAITING, last_state=LOST, restart_count=2), 2),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_next_instance_counts_on_from_what_the_status_tells(
+    why: str, status: ContainerStatus | None, attempt: int
+) -> None:
+    assert next_attempt(status) == attempt

@@ -388,3 +388,20 @@ async def test_a_command_that_comes_with_the_end_finds_no_container(autojump_clo
         with pytest.raises(ExecStartError, match="CONTAINER_EXITED"):  # noqa: PT012 - one of many raises
             while True:
                 assert (await runtime.exec_sync(container, ("true",))).exit_code in {0, 137}
+
+
+async def test_what_happens_while_a_subscription_is_left_reaches_the_others(autojump_clock: trio.abc.Clock) -> None:
+    async with a_runtime(Run(duration=0)) as runtime, runtime.events() as heard:
+
+        async def leave() -> None:
+            with trio.CancelScope() as scope:
+                async with runtime.events() as events:
+                    scope.cancel()
+                    await anext(aiter(events))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(8):
+                nursery.start_soon(leave)
+                await trio.lowlevel.checkpoint()
+            await start(runtime)
+        assert (await anext(aiter(heard))).type is RuntimeEventType.SANDBOX_STARTED

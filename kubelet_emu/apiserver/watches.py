@@ -72,11 +72,11 @@ class Broadcaster:
         entry = (kind, send)
         self._channels.append(entry)
         try:
-            async with receive:
-                yield receive
+            yield receive
         finally:
             self._channels.remove(entry)
             send.close()
+            receive.close()
 
     def _deliver(self, event: WatchEvent) -> None:
         """Tell callbacks in the order they came, then the watches of this kind."""

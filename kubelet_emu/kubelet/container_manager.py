@@ -17,7 +17,9 @@ from kubelet_emu.api.v1 import ResourceRequirements
 from kubelet_emu.kubelet.killer import Kill
 from kubelet_emu.kubelet.sandbox_config import ConfigError
 from kubelet_emu.rules.backoff import Backoff, backoff_key
+from kubelet_emu.rules.container_statuses import next_attempt
 from kubelet_emu.rules.observed import StartFailure
+from kubelet_emu.rules.probes import find_status
 from runtime.api import ContainerState, CRIError
 
 if TYPE_CHECKING:
@@ -346,7 +348,8 @@ class ContainerManager:
         newest = observed.find(container.name)
         if newest is not None:
             return newest.metadata.attempt + 1
-        return self._attempts.get((pod.metadata.uid or "", container.name), -1) + 1
+        seen = self._attempts.get((pod.metadata.uid or "", container.name), -1) + 1
+        return max(seen, next_attempt(find_status(pod.status, container.name)))
 
     def _tell_failure(self, pod: Pod, container: AnyContainer, message: str) -> None:
         self.recorder.event(pod, container.name, reasons.WARNING, reasons.FAILED, reasons.start_error(message))

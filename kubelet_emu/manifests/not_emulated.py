@@ -26,6 +26,7 @@ _NODE_IN_NEED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable
 _NODES_OWN = frozenset({"kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch"})
 _EMULATED_VOLUMES = frozenset({"configMap", "downwardAPI", "emptyDir", "hostPath", "projected", "secret"})
 _CLAIMS = ("persistentVolumeClaim", "ephemeral")
+_AS_WITHOUT = (("hostUsers", True),)  # says what holds anyway
 _DEVICES = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -122,7 +123,7 @@ def _is_set(spec: object, name: str) -> bool:
 def _ignored(spec: PodSpec) -> Iterator[tuple[str, str]]:
     for key, reason in IGNORED.items():
         name = key.removeprefix("PodSpec.")
-        if _is_set(spec, name):
+        if _is_set(spec, name) and (name, getattr(spec, fields_of(type(spec))[name].attribute)) not in _AS_WITHOUT:
             yield name, f"{name} is ignored: {reason}"
 
 

@@ -50,6 +50,7 @@ _RESTARTING_ALL = ContainerState(
         reason=reasons.RESTARTING_ALL_CONTAINERS, message=reasons.RESTART_ALL_REMOVED, exit_code=KILLED
     )
 )
+_COUNTED_AHEAD = frozenset({reasons.RESTARTING_ALL_CONTAINERS, reasons.CONTAINER_STATUS_UNKNOWN})
 
 
 @frozen(kw_only=True)
@@ -297,3 +298,18 @@ def _restart_count(instance: runtime_api.ContainerStatus) -> int:
     """Return the restart count that the kubelet wrote on an instance, or else its attempt number."""
     count = annotated_restart_count(instance.annotations)
     return count if count is not None else instance.metadata.attempt
+
+
+def next_attempt(status: ContainerStatus | None) -> int:
+    """Return the number of a container's next instance where no instance and no log tells: what its status says.
+
+    A status that tells of a lost instance counts the next one already.
+    Source: kubelet v1.36 startContainer, whose log folders outlive the kubelet.
+    """
+    if status is None:
+        return 0
+    ended = status.last_state.terminated or status.state.terminated
+    if not status.container_id and ended is None and not status.restart_count:
+        return 0
+    is_counted = status.state.waiting is not None and ended is not None and ended.reason in _COUNTED_AHEAD
+    return status.restart_count + (not is_counted)

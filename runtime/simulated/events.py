@@ -36,8 +36,8 @@ class EventHub:
         self._subscribers.append(send)
         try:
             await trio.lowlevel.checkpoint()
-            async with receive:
-                yield receive
+            yield receive
         finally:
             self._subscribers.remove(send)
             send.close()
+            receive.close()

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, cast
 from attrs import frozen
 
 from kubelet_emu.cli.remote import event_cells, pod_cells
-from kubelet_emu.cli.remote.durations import human_duration
 from kubelet_emu.cli.remote.pod_cells import age_of, part, parts
 from kubelet_emu.control.desk import EVENT
+from kubelet_emu.printers.durations import human_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable

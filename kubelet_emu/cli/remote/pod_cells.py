@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import define, field, frozen
 
-from kubelet_emu.cli.remote.durations import human_duration
+from kubelet_emu.printers.durations import human_duration
 
 if TYPE_CHECKING:
     from kubelet_emu.cli.remote.views import Object

@@ -15,7 +15,7 @@ from control_rig import FACTS, POD, ControlRig, a_run
 from kubelet_emu.cli.remote.reasons import explain_entries
 from kubelet_emu.control.client import ControlClient
 from kubelet_emu.control.errors import ControlError, Reason
-from kubelet_emu.control.protocol import MOST_LINE_BYTES, LineReader
+from kubelet_emu.control.protocol import MOST_LINE_BYTES, LineReader, Request, to_line
 from kubelet_emu.control.server import MOST_CLIENTS
 
 if TYPE_CHECKING:
@@ -306,6 +306,21 @@ async def test_a_client_that_leaves_ends_its_request_and_nothing_else(autojump_c
         await trio.testing.wait_all_tasks_blocked()
         for _ in range(3):
             rig.node.cluster.api.patch("Pod", "default", "web", {"metadata": {"annotations": {"a": str(_)}}})
+        assert (await rig.client.call("info"))["run"] == FACTS.id
+
+
+@pytest.mark.parametrize("method", ["watch", "events", "list"])
+async def test_a_client_that_listens_no_more_ends_its_request_and_nothing_else(
+    method: str, autojump_clock: MockClock
+) -> None:
+    async with a_run() as rig:
+        await rig.running()
+        stream = rig.raw()
+        await stream.receive_some()
+        await stream.receive_stream.aclose()  # it has not hung up: only sending finds out
+        params = {"kind": "Pod"} if method == "watch" else {}
+        await stream.send_all(to_line(Request(method=method, params=params).to_message()))
+        await trio.testing.wait_all_tasks_blocked()
         assert (await rig.client.call("info"))["run"] == FACTS.id
 
 

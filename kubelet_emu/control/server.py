@@ -40,6 +40,7 @@ MOST_CLIENTS = 64
 MOST_INPUTS = 16
 GOODBYE_SECONDS = 1.0
 BACKLOG = 32
+_LEFT = (trio.BrokenResourceError, trio.ClosedResourceError)
 _CREDENTIALS = struct.Struct("3i")
 
 log = structlog.get_logger()
@@ -118,7 +119,7 @@ class ControlServer:
         self._clients += 1
         try:
             async with stream:
-                with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                with suppress(*_LEFT):
                     await self._converse(stream)
         finally:
             self._clients -= 1
@@ -184,17 +185,17 @@ class _Feed:
 
 async def _while_listening(feed: _Feed, method: Method, params: Params, exchange: Exchange) -> Message:
     """Do a method that streams; BrokenResourceError when the client leaves before its end."""
-    result: Message | ControlError | None = None
+    result: Message | Exception | None = None
     async with trio.open_nursery() as nursery:
         nursery.start_soon(feed.run, nursery.cancel_scope)
         try:
             result = await _safely(method, params, exchange)
-        except ControlError as error:  # as a value: the nursery would put it into a group
-            result = error
+        except (ControlError, *_LEFT) as error:
+            result = error  # as a value: the nursery would put it into a group
         nursery.cancel_scope.cancel()
     if result is None:
         raise trio.BrokenResourceError
-    if isinstance(result, ControlError):
+    if isinstance(result, Exception):
         raise result
     return result
 
@@ -203,13 +204,15 @@ async def _safely(method: Method, params: Params, exchange: Exchange) -> Message
     """Do a method; whatever fails in it is the answer's error, but a client that has left."""
     try:
         return await method(params, exchange)
-    except (ControlError, trio.BrokenResourceError, trio.ClosedResourceError):
+    except (ControlError, *_LEFT):
         raise
     except APIError as error:
         raise of_api_error(error) from error
     except CRIError as error:
         raise ControlError(Reason.RUNTIME, str(error)) from error
     except Exception as error:
+        if isinstance(error, ExceptionGroup) and error.split(_LEFT)[1] is None:
+            raise trio.BrokenResourceError from error
         log.exception("a control request failed")
         raise ControlError(Reason.INTERNAL, f"{type(error).__name__}: {error}") from error
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import images
 import pytest
+import trio
 import trustme
 from engine_pods import PodMaker, new_instance, sandbox_config
 from stand_in import StandIn
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    import trio
     from docker import APIClient
 
     from runtime.api import ImageID
@@ -128,7 +128,10 @@ async def test_an_engine_behind_ssh(busybox: ImageID, tmp_path: Path, monkeypatc
     async with DockerRuntime(new_instance(), base_url="ssh://kemu@some-host:2222") as runtime:
         assert await run_one(runtime, busybox) == ["up", "inside"]
     calls = (tmp_path / "ssh.log").read_text().splitlines()
-    gc.collect()
+    with trio.move_on_after(10):
+        while [each for each in gc.get_objects() if type(each).__name__ == "SSHSocket"]:
+            gc.collect()
+            await trio.sleep(0.05)
     assert "-T -l kemu -p 2222 -- some-host docker system dial-stdio" in calls
 
 

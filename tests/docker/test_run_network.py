@@ -175,7 +175,8 @@ def test_host_ports_lead_into_the_pod_and_go_to_one_pod_alone(tmp_path: Path) ->
         f"{{containerPort: 53, hostPort: {first}, protocol: UDP}}"
     )
     asks = (
-        f"until wget -q -O - http://127.0.0.1:{first}/; do sleep 0.2; done; wget -q -O - http://127.0.0.2:{second}/; "
+        f"until wget -q -O - http://127.0.0.1:{first}/ 2>/dev/null; do sleep 0.2; done; "
+        f"wget -q -O - http://127.0.0.2:{second}/; "
         f"wget -q -O - http://127.0.0.1:{second}/ 2>&1 || grep -ci :{first:04X} /proc/net/udp"
     )
     manifest = write(

@@ -107,14 +107,7 @@ def make_big_image(client: APIClient, name: str, megabytes: int) -> str:
     return make_image(client, name, extra={"var/ballast": os.urandom(megabytes << 20)})
 
 
-def list_images(client: APIClient) -> list[tuple[str, tuple[str, ...]]]:
-    """Return what `docker images -a` shows, to be compared before and after.
-
-    Our helper's image and those that tests push are left out: other tests run beside.
-    """
-    shown = [
-        (item["Id"], tuple(sorted(item["RepoTags"] or ())))
-        for item in client.images(all=True)
-        if "kubelet-emu/helper" not in (item["Labels"] or {})
-    ]
-    return sorted(one for one in shown if not any("kemu/test-" in tag or "kemu-test" in tag for tag in one[1]))
+def names_of(client: APIClient, image: str) -> tuple[list[str], list[str]]:
+    """Return the tags and the repository digests of an image, to be compared before and after."""
+    inspected = client.inspect_image(image)
+    return sorted(inspected["RepoTags"]), sorted(inspected["RepoDigests"])

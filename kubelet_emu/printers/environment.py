@@ -50,7 +50,7 @@ def _env_from(source: EnvFromSource) -> str:
 def _sourced(name: str, source: EnvVarSource, container: AnyContainer, pod: Pod | None) -> list[str]:
     if (field := source.field_ref) is not None:
         value = _field(pod, field.field_path)
-        return [f"{name}:\t{value} ({field.api_version or 'v1'}:{field.field_path})"]
+        return [f"{name}:\t{value} ({field.api_version or ''}:{field.field_path})"]
     if (resource := source.resource_field_ref) is not None:
         value = resource_field_value(
             _NO_POD if pod is None else pod, container, resource.resource, resource.divisor, {}

@@ -65,15 +65,20 @@ class Page:
 
 
 def _visible(text: str) -> str:
-    return harmless(text, limit=len(text))
+    return harmless(text.replace("\x1b", "^["), limit=len(text) + text.count("\x1b"))
 
 
 def _annotation(key: str, value: str) -> list[str]:
     if len(f"{key}{value}".encode()) + 2 <= MOST_OF_ANNOTATION and "\n" not in value:
         return [f"{key}: {value}"]
     most = MOST_OF_ANNOTATION - 2
-    cut = (each if len(each) <= most else f"{each[:most]}..." for each in value.split("\n"))
-    return [f"{key}:", *(f"  {each}" for each in cut)]
+    return [f"{key}:", *(f"  {_cut(each, most)}" for each in value.split("\n"))]
+
+
+def _cut(text: str, most: int) -> str:
+    """Cut after so many bytes, as Go slices a string; a character that was cut through goes."""
+    whole = text.encode()
+    return text if len(whole) <= most else f"{whole[:most].decode(errors='ignore')}..."
 
 
 def go_bool(value: bool | None) -> str:  # noqa: FBT001 - the value itself

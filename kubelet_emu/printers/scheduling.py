@@ -39,9 +39,9 @@ def format_selector(selector: LabelSelector | None) -> str:
     """Return a selector as text: `<none>` for one that selects nothing, empty for one that selects all."""
     if selector is None:
         return "<none>"
-    equal = (f"{key}={value}" for key, value in selector.match_labels.items())
-    texts = [*equal, *map(_requirement, selector.match_expressions)]
-    return ",".join(sorted(texts)) or "<none>"
+    texts = [(key, f"{key}={value}") for key, value in selector.match_labels.items()]
+    texts += [(wanted.key, _requirement(wanted)) for wanted in selector.match_expressions]
+    return ",".join(text for _, text in sorted(texts, key=lambda each: each[0])) or "<none>"
 
 
 def _requirement(wanted: LabelSelectorRequirement) -> str:

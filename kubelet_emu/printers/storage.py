@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kubelet_emu.api.object_meta import ObjectMeta
+from kubelet_emu.api.v1_claims import PersistentVolumeClaimSpec
+from kubelet_emu.printers.old_storage import describe_old_storage, secret_reference
 from kubelet_emu.printers.page import go_bool
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ _INNER = "\t    "
 
 
 def describe_storage(page: Page, volume: Volume) -> None:
-    """Add one volume; those of drivers that no v1.36 node has are `<unknown>`."""
+    """Add one volume; one without any source is `<unknown>`."""
     if volume.persistent_volume_claim is not None:
         _describe_claim(page, volume.persistent_volume_claim)
     elif volume.ephemeral is not None:
@@ -32,7 +35,7 @@ def describe_storage(page: Page, volume: Volume) -> None:
         _describe_csi(page, volume.csi)
     elif volume.fc is not None:
         _describe_fc(page, volume.fc)
-    else:
+    elif not describe_old_storage(page, volume):
         page.line(2, "<unknown>")
 
 
@@ -46,16 +49,22 @@ def _describe_ephemeral(page: Page, template: PersistentVolumeClaimTemplate | No
     page.line(
         2, "Type:\tEphemeralVolume (an inline specification for a volume that gets created and deleted with the pod)"
     )
-    spec = template.spec if template is not None else None
-    metadata = template.metadata if template is not None else None
-    page.line(2, f"StorageClass:\t{(spec.storage_class_name if spec is not None else None) or ''}")
-    page.line(2, f"Volume:\t{(spec.volume_name if spec is not None else None) or ''}")
-    page.labels("    Labels", metadata.labels if metadata is not None else {}, _INNER)
-    page.annotations("    Annotations", metadata.annotations if metadata is not None else {}, _INNER)
-    page.line(2, "Capacity:\t")
+    spec = (template.spec if template is not None else None) or PersistentVolumeClaimSpec()
+    metadata = (template.metadata if template is not None else None) or ObjectMeta()
+    page.line(2, f"StorageClass:\t{spec.storage_class_name or ''}")
+    page.line(2, f"Volume:\t{spec.volume_name or ''}")
+    page.labels("    Labels", metadata.labels, _INNER)
+    page.annotations("    Annotations", metadata.annotations, _INNER)
+    page.line(2, f"Capacity:\t{'0' if spec.volume_name else ''}")
     page.line(2, "Access Modes:\t")
-    if spec is not None and spec.volume_mode is not None:
+    if spec.volume_mode is not None:
         page.line(2, f"VolumeMode:\t{spec.volume_mode}")
+    if (source := spec.data_source) is not None:
+        page.line(2, "DataSource:")
+        if source.api_group is not None:
+            page.line(3, f"APIGroup:\t{source.api_group}")
+        page.line(3, f"Kind:\t{source.kind}")
+        page.line(3, f"Name:\t{source.name}")
 
 
 def _describe_nfs(page: Page, nfs: NFSVolumeSource) -> None:
@@ -67,7 +76,7 @@ def _describe_nfs(page: Page, nfs: NFSVolumeSource) -> None:
 
 def _describe_iscsi(page: Page, iscsi: ISCSIVolumeSource) -> None:
     told = "ISCSI (an ISCSI Disk resource that is attached to a kubelet's host machine and then exposed to the pod)"
-    secret = "nil" if iscsi.secret_ref is None else f"&LocalObjectReference{{Name:{iscsi.secret_ref.name or ''},}}"
+    secret = secret_reference(iscsi.secret_ref)
     page.line(2, f"Type:\t{told}")
     page.line(2, f"TargetPortal:\t{iscsi.target_portal}")
     page.line(2, f"IQN:\t{iscsi.iqn}")
@@ -87,7 +96,7 @@ def _describe_csi(page: Page, csi: CSIVolumeSource) -> None:
     page.line(2, f"Driver:\t{csi.driver}")
     page.line(2, f"FSType:\t{csi.fs_type or ''}")
     page.line(2, f"ReadOnly:\t{go_bool(csi.read_only)}")
-    page.labels("    VolumeAttributes", csi.volume_attributes, _INNER)
+    page.labels("    VolumeAttributes", csi.volume_attributes, _INNER if csi.volume_attributes else "\t")
 
 
 def _describe_fc(page: Page, fc: FCVolumeSource) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import random
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import trio
 from attrs import define, evolve, field
@@ -62,7 +62,7 @@ def execute(
         plan = make_plan(options, streams)
         if plan is None:
             return BAD_INPUT
-        return trio.run(_run, plan, streams, open_emulator, clock=_clock(options))
+        return trio.run(run_plan, plan, streams, open_emulator, clock=clock_of(options))
     except BaseException as error:  # noqa: BLE001 - the edge of the program
         failure = explain(error)
         print(failure.text, file=streams.err)
@@ -124,7 +124,7 @@ def _features(options: RunOptions, configuration: KubeletConfiguration) -> Featu
         raise InputError(f"--kubernetes: {error}") from error
 
 
-def _clock(options: RunOptions) -> trio.abc.Clock | None:
+def clock_of(options: RunOptions) -> trio.abc.Clock | None:
     """Return the clock of a simulated run, None for the machine's."""
     if not options.is_simulated:
         return None
@@ -144,13 +144,23 @@ def _timebase(options: RunOptions) -> Timebase:
     return timebase
 
 
-async def _run(
-    plan: Plan, streams: Streams, open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]]
+class Companion(Protocol):
+    """What accompanies a run, and may end it."""
+
+    async def during(self, session: Session, say: Callable[[str], None]) -> None:
+        """Be with a run until cancelled; `say` tells the user something."""
+
+
+async def run_plan(
+    plan: Plan,
+    streams: Streams,
+    open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]],
+    companion: Companion | None = None,
 ) -> int:
     """Run a plan with its records open; returns the exit status."""
     outputs = open_outputs(plan.options, streams)
     send_diagnostics(outputs.diagnostics, outputs.secrets.scrub)
-    run = _Run(plan=plan, outputs=outputs, timebase=_timebase(plan.options))
+    run = _Run(plan=plan, outputs=outputs, timebase=_timebase(plan.options), companion=companion)
     is_hurried = True
     try:
         why = await run.to_its_end(open_emulator)
@@ -168,6 +178,7 @@ class _Run:
     plan: Plan
     outputs: Outputs
     timebase: Timebase
+    companion: Companion | None = None
     session: Session = field(init=False)
     journal: Journal = field(init=False)
     hints: HintWatch = field(init=False)
@@ -226,10 +237,12 @@ class _Run:
         async with trio.open_nursery() as readers:
             self.emit(_header(self.plan, self.timebase))
             self.outputs.check_log()
-            self.outputs.run(readers, self.session.request_stop)
+            self.outputs.run(readers, self.session.leave)
             readers.start_soon(self.hints.run)
             readers.start_soon(self.waits.run)
             readers.start_soon(self.pulls.run)
+            if self.companion is not None:
+                readers.start_soon(self.companion.during, self.session, self.outputs.say)
             why = await self._in_its_folder(open_emulator)
             readers.cancel_scope.cancel()
         self._sum_up(why)

@@ -41,6 +41,7 @@ class Why(enum.Enum):
     REQUESTED = "a stop was asked for"
     MOMENT = "the moment of --delete-when had come"
     TIMEOUT = "the time was over"
+    REPLACED = "a manifest was saved"
     FORCED = "interrupted twice"
 
 
@@ -74,9 +75,9 @@ def exit_status(outcome: RunOutcome, fail_on: frozenset[FailOn] = frozenset()) -
         return INTERRUPTED
     if outcome.happened & fail_on or outcome.has_lost_records:
         return FAILED
-    if outcome.why is Why.REQUESTED and outcome.has_unfinished_job:
+    if outcome.why in {Why.REQUESTED, Why.REPLACED} and outcome.has_unfinished_job:
         return FAILED
-    if outcome.why in {Why.REQUESTED, Why.MOMENT}:
+    if outcome.why in {Why.REQUESTED, Why.REPLACED, Why.MOMENT}:
         has_begun = bool(outcome.pods or outcome.jobs_succeeded)
         is_good = all((pod.was_ready or pod.has_succeeded) and not pod.has_failed_init for pod in outcome.pods)
         return OK if has_begun and is_good and all(outcome.jobs_succeeded) else FAILED

@@ -149,6 +149,7 @@ class RunOptions:
     seed: int | None = None
     now: bool = False
     kubernetes: str = "1.36"
+    watch: bool = False
 
     @property
     def is_simulated(self) -> bool:

@@ -85,6 +85,7 @@ class Session:
     has_engine: bool = True
     facts: Facts = field(factory=Facts)
     why: Why = Why.FINISHED
+    has_left: bool = field(default=False, init=False)
     _changed: trio.Event = field(factory=trio.Event, init=False)
     _stop: trio.Event = field(factory=trio.Event, init=False)
     _emulator: Emulator | None = field(default=None, init=False)
@@ -113,6 +114,14 @@ class Session:
         self.emit(RequestRecord(what=f"delete all pods, {grace}", details={"because": because}))
         if self._emulator is None:
             self._scope.cancel()
+
+    def leave(self, because: str) -> None:
+        """Have all pods deleted gracefully because nobody wants the run any more, nor one after it."""
+        self.has_left = True
+        if self.why is Why.REPLACED:
+            self.why = Why.REQUESTED
+            self.emit(NoteRecord(text=f"{because}: this run is the last"))
+        self.request_stop(because)
 
     async def run(self, open_emulator: Callable[[], AbstractAsyncContextManager[Emulator]]) -> Why:
         """Run to the end and return what ended it.
@@ -156,7 +165,7 @@ class Session:
     async def _stop_pods(self, emulator: Emulator) -> None:
         """Stop the pods: in order when that was asked for, all at once when the time is over."""
         async with trio.open_nursery() as nursery:
-            if self.why in {Why.REQUESTED, Why.MOMENT}:
+            if self.why in {Why.REQUESTED, Why.MOMENT, Why.REPLACED}:
                 nursery.start_soon(emulator.bring_down, self.grace_period)
             elif self.why is Why.TIMEOUT:
                 emulator.delete_all(self.grace_period)
@@ -231,7 +240,7 @@ class Session:
     def _on_signal(self, count: int, name: str, nursery: trio.Nursery) -> None:
         """Take the n-th signal: stop, stop without grace, leave."""
         if count == 1:
-            self.request_stop(name)
+            self.leave(name)
         elif count == 2 and self._emulator is not None:
             self.why = Why.FORCED
             self._stop.set()

@@ -110,6 +110,13 @@ def load(
     return loading.result()
 
 
+def files_of(path: str) -> list[str]:
+    """Return what `load` reads for a path: itself, or a folder's manifests by name; OSError, ValueError."""
+    if not os.path.isdir(path):
+        return [path]
+    return sorted(each for name in os.listdir(path) if _is_manifest(each := os.path.join(path, name)))
+
+
 def load_text(
     text: str, *, file: str = "manifest.yaml", strict: bool = False, letters_are_text: bool = False
 ) -> LoadResult:
@@ -175,7 +182,7 @@ class _Loading:
                 with open(path, "rb") as stream:
                     self.read_bytes(path, stream.read(MOST_BYTES + 1))
                 return
-            names = sorted(each for name in os.listdir(path) if _is_manifest(each := os.path.join(path, name)))
+            names = files_of(path)
         except OSError as error:
             self._fault(path, "Unreadable", error.strerror or str(error))
             return

@@ -51,6 +51,29 @@ def test_options_allow_them() -> None:
     assert refusals(POD, SafetyPolicy(allow_privileged=True, allow_host_namespaces=True)) == []
 
 
+def adds(*capabilities: str) -> str:
+    return (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: c\n    image: a\n"
+        f"    securityContext: {{capabilities: {{add: [{', '.join(capabilities)}]}}}}\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["ALL", "SYS_ADMIN", "CAP_SYS_ADMIN", "sys_module", "cap_dac_read_search", "SYS_TIME"])
+def test_a_capability_that_reaches_the_machine_is_refused(name: str) -> None:
+    text = adds("NET_ADMIN", name)
+
+    assert refusals(text, SafetyPolicy()) == [
+        (8, "spec.containers[0].securityContext.capabilities.add[1]", "--allow-privileged allows it")
+    ]
+    assert refusals(text, SafetyPolicy(allow_privileged=True)) == []
+
+
+def test_a_capability_within_the_containers_own_namespaces_is_not() -> None:
+    text = adds("NET_ADMIN", "NET_BIND_SERVICE", "NET_RAW", "IPC_LOCK", "SYS_PTRACE", "SYS_NICE", "CHOWN", "SYS_CHROOT")
+
+    assert refusals(text, SafetyPolicy()) == []
+
+
 def test_the_path_in_a_job_is_that_of_its_template() -> None:
     text = (
         "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\n"

@@ -144,7 +144,9 @@ PARAMETERS: tuple[click.Option, ...] = (
         metavar="PREFIX[:rw]",
         help="Let pods mount host paths below PREFIX; repeatable.",
     ),
-    click.Option(["--allow-privileged"], is_flag=True, help="Let containers be privileged."),
+    click.Option(
+        ["--allow-privileged"], is_flag=True, help="Let containers be privileged, or have capabilities like SYS_ADMIN."
+    ),
     click.Option(["--allow-host-namespaces"], is_flag=True, help="Let pods use hostNetwork, hostPID and hostIPC."),
     click.Option(
         ["--publish-address"],

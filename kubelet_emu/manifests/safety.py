@@ -1,4 +1,4 @@
-"""What a manifest may do to the machine that runs it: host paths, privileged containers, host namespaces.
+"""What a manifest may do to the machine that runs it: host paths, privileged containers, capabilities, namespaces.
 
 Differs: a cluster lets a pod use any host path and namespace that its admission allows; here each needs an option, and
 a refusal comes before anything starts. Reads the file system only to resolve symbolic links.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kubelet_emu.api.v1 import Container, PodSpec
     from kubelet_emu.api.v1_volumes import Volume
@@ -28,6 +28,22 @@ _ENGINE_SOCKETS = (
     "/run/podman/podman.sock",
 )
 _SENSITIVE_TREES = ("/etc", "/proc", "/dev", "/sys", "/boot", "/root/.ssh")
+_HOST_CAPABILITIES = frozenset(
+    {
+        "ALL",
+        "BPF",
+        "DAC_READ_SEARCH",
+        "MAC_ADMIN",
+        "MAC_OVERRIDE",
+        "PERFMON",
+        "SYS_ADMIN",
+        "SYS_BOOT",
+        "SYS_MODULE",
+        "SYS_RAWIO",
+        "SYS_TIME",
+    }
+)
+"""Capabilities whose reach is the kernel or the machine, whatever namespaces a container has."""
 
 
 @frozen(kw_only=True)
@@ -102,6 +118,16 @@ def _privileged(spec: PodSpec, policy: SafetyPolicy) -> Iterator[_Refusal]:
         if context is not None and context.privileged:
             text = f"container {container.name!r} is privileged: it could do everything on this machine"
             yield _Refusal(f"{path}.securityContext.privileged", text, "--allow-privileged")
+        if context is not None and context.capabilities is not None:
+            yield from _capabilities(path, container.name, context.capabilities.add)
+
+
+def _capabilities(path: str, container: str, added: Sequence[str]) -> Iterator[_Refusal]:
+    """Refuse what a container's namespaces don't hold; engines read names in any case, with CAP_ and without."""
+    for index, name in enumerate(added):
+        if name.upper().removeprefix("CAP_") in _HOST_CAPABILITIES:
+            text = f"container {container!r} has capability {name}: with it, it could reach this machine"
+            yield _Refusal(f"{path}.securityContext.capabilities.add[{index}]", text, "--allow-privileged")
 
 
 def _host_paths(spec: PodSpec, policy: SafetyPolicy) -> Iterator[_Refusal]:

@@ -23,6 +23,7 @@ from attrs import define, frozen
 
 from runtime.api import VOLUME_FOLDER_MODE, NotFoundError, SubPathError, VolumeConfig
 from runtime.docker import naming
+from runtime.docker.archives import content_of, read_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,7 +120,7 @@ class EngineStore:
         found: list[str] = []
         for path in paths:
             with contextlib.suppress(NotFoundError):
-                content = functools.partial(_content_of, name, f"/{MOUNT_POINT}/{path}")
+                content = functools.partial(content_of, name=name, path=f"/{MOUNT_POINT}/{path}")
                 found += [str(PurePosixPath(path).parent / inside) for inside in await self.bridge.read(content)]
         await self._run_helper(name, ["d", *(f"/{MOUNT_POINT}/{path}" for path in reversed(found))])
 
@@ -158,10 +159,9 @@ class EngineStore:
         """Return the end of one regular file; empty for everything else."""
         name = self.name(handle)
         try:
-            data = await self.bridge.read(lambda client: read_file(client, name, f"/{MOUNT_POINT}/{path}"))
+            return await self.bridge.read(lambda client: read_end(client, name, f"/{MOUNT_POINT}/{path}", last_bytes))
         except NotFoundError:
             return b""
-        return data[len(data) - min(len(data), last_bytes) :]
 
     async def remove(self, handle: str) -> None:
         """Remove the volume and the container that carries it; what is gone is fine."""
@@ -264,22 +264,6 @@ def _file_entry(item: tuple[str, VolumeFile]) -> tuple[tarfile.TarInfo, bytes]:
         return entry, b""
     entry.size = len(file.data)
     return entry, file.data
-
-
-def read_file(client: Any, name: str, path: str) -> bytes:  # noqa: ANN401 - the SDK's client
-    """Return a regular file out of a container; empty for everything else."""
-    chunks, _ = client.get_archive(name, path)
-    with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
-        entry = archive.next()
-        stream = archive.extractfile(entry) if entry is not None and entry.isreg() else None
-        return stream.read() if stream else b""
-
-
-def _content_of(name: str, path: str, client: Any) -> list[str]:  # noqa: ANN401 - the SDK's client
-    """Return a path of a container and all that is below it, parents first."""
-    chunks, _ = client.get_archive(name, path)
-    with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
-        return [entry.name.rstrip("/") for entry in archive.getmembers()]
 
 
 def _inside(target: str) -> PurePosixPath | None:

@@ -14,7 +14,7 @@ from attrs import define
 
 from runtime.api import NamespaceMode, NetworkFiles, NotFoundError, RuntimeStatus
 from runtime.docker import convert, naming
-from runtime.docker.engine_volumes import read_file
+from runtime.docker.archives import read_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from runtime.docker.pause import PauseImages
 
 CLEAN_UP_SECONDS = 10.0
+LONGEST_FILE_BYTES = 1 << 20
 
 
 @define(eq=False)
@@ -91,5 +92,5 @@ class EngineNode:
         return await self.maker.create(lambda suffix: f"{base}_{suffix}" if suffix else base, body)
 
     async def _read(self, reader: str, path: str) -> str:
-        content = await self.bridge.read(lambda client: read_file(client, reader, path))
+        content = await self.bridge.read(lambda client: read_end(client, reader, path, LONGEST_FILE_BYTES))
         return content.decode(errors="replace")

@@ -12,7 +12,8 @@ from attrs import define, field
 
 from runtime.api import CRIError, VolumeHandle
 from runtime.docker import naming
-from runtime.docker.engine_volumes import MOUNT_POINT, EngineStore, read_file
+from runtime.docker.archives import read_end
+from runtime.docker.engine_volumes import MOUNT_POINT, EngineStore
 from runtime.docker.folders import FolderStore
 from runtime.docker.sub_paths import real_sub_path
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from runtime.docker.pause import PauseImages
 
 _PROPAGATION = {"None": "rprivate", "HostToContainer": "rslave", "Bidirectional": "rshared"}
+
+TOKEN_BYTES = 32
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
@@ -87,7 +90,7 @@ class Volumes:
 
     async def _is_shared(self, folder: Path) -> bool:
         """Tell whether the engine sees a file that we write, by having it mounted and read back."""
-        token = secrets.token_hex(16)
+        token = secrets.token_hex(TOKEN_BYTES // 2)
         probe = trio.Path(folder / f".probe-{token[:8]}")
         await probe.mkdir(mode=0o700, parents=True)
         try:
@@ -117,7 +120,9 @@ class Volumes:
         except CRIError:
             return b""
         try:
-            return await self.bridge.read(lambda client: read_file(client, created, f"/{MOUNT_POINT}/token"))
+            return await self.bridge.read(
+                lambda client: read_end(client, created, f"/{MOUNT_POINT}/token", TOKEN_BYTES)
+            )
         except CRIError:
             return b""
         finally:

@@ -75,6 +75,10 @@ class StubRuntime:
         assert self.network is not None
         return await self.network.dial(sandbox_id, port)
 
+    async def dial_host(self, host: str, port: int) -> trio.abc.Stream:
+        """Connect to a real server at this machine's loopback."""
+        return await trio.open_tcp_stream(host, port)
+
 
 def make_recorder(records: list[Record]) -> Recorder:
     """Return a recorder that adds to `records`."""

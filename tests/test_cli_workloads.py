@@ -101,12 +101,6 @@ def test_a_cron_job_runs_now_when_it_is_told_to(tmp_path: Path) -> None:
     assert f"job/nightly-{minutes}  Complete" in seen.err
 
 
-def test_a_refused_host_path_of_a_stateful_set_is_named_at_its_field(tmp_path: Path) -> None:
-    seen = simulate(tmp_path, workload("StatefulSet", pod="hostNetwork: true, "))
-    assert seen.status == 2
-    assert "spec.template.spec.hostNetwork" in seen.err
-
-
 def test_a_program_gets_the_pods_of_a_workload() -> None:
     with kubelet_emu.node() as node:
         made = node.apply(workload("Deployment", spec="replicas: 2, "))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
 import stat
 import subprocess
@@ -13,9 +14,12 @@ import pytest
 import trio
 
 import kubelet_emu
+from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.embedding.blocking import BlockingJob, BlockingNode, BlockingPod
+from kubelet_emu.embedding.manifests import read_manifests
 from kubelet_emu.embedding.options import NodeOptions
 from kubelet_emu.embedding.pod_log import PodLog, told
+from kubelet_emu.manifests.safety import SafetyPolicy
 from kubelet_emu.simulation.values import FailCalls, ImageEntry, PullEnd, Simulation
 from runtime.api import RuntimeUnavailableError
 
@@ -226,16 +230,22 @@ def test_unknown_names_say_which_there_are() -> None:
         ),
         ("# nothing\n", "no document"),
         ("apiVersion: v1\nkind: Namespace\nmetadata: {name: s}\n", "nothing to run"),
-        (
-            CRASHES.replace("containers:", "hostNetwork: true\n  containers:"),
-            "allow-host-namespaces",
-        ),
         ("no-such-file.yaml", "no-such-file.yaml"),
     ],
 )
 def test_a_manifest_that_cant_be_run_is_an_error_that_names_the_fault(manifest: str, text: str) -> None:
     with kubelet_emu.node() as node, pytest.raises(kubelet_emu.ManifestError, match=text):
         node.run(manifest)
+
+
+def test_a_manifest_that_would_reach_the_machine_is_refused_on_an_engine_alone() -> None:
+    shared = CRASHES.replace("containers:", "hostNetwork: true\n  containers:")
+    rng = random.Random(1)  # noqa: S311 - names
+    with pytest.raises(kubelet_emu.ManifestError, match="--allow-host-namespaces allows it"):
+        read_manifests(shared, NodeOptions(runtime="docker"), FeatureGates(), rng)
+    allowed = NodeOptions(runtime="docker", safety=SafetyPolicy(allow_host_namespaces=True))
+    for options in (allowed, NodeOptions()):
+        assert len(read_manifests(shared, options, FeatureGates(), rng).runnables) == 1
 
 
 def test_objects_that_pods_refer_to_are_made_first(tmp_path: Path) -> None:

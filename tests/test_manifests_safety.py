@@ -83,6 +83,16 @@ def test_the_path_in_a_job_is_that_of_its_template() -> None:
     assert [path for _, path, _ in refusals(text, SafetyPolicy())] == ["spec.template.spec.hostPID"]
 
 
+def test_the_path_in_a_stateful_set_is_that_of_its_template() -> None:
+    text = (
+        "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n"
+        "  serviceName: db\n  selector: {matchLabels: {a: b}}\n"
+        "  template: {metadata: {labels: {a: b}}, spec: {hostNetwork: true, containers: [{name: c, image: a}]}}\n"
+    )
+
+    assert [path for _, path, _ in refusals(text, SafetyPolicy())] == ["spec.template.spec.hostNetwork"]
+
+
 def test_other_objects_are_never_refused() -> None:
     (loaded,) = manifests.load_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: m}}").objects
     (stored,) = expand([loaded], random.Random(1)).stored  # noqa: S311 - names

@@ -23,6 +23,7 @@ from kubelet_emu.kubelet.network import PodDialer, dial_error, read_error, tcp_c
 from kubelet_emu.rules.http_request import HTTPOutcome, HTTPRequest, probe_request
 from kubelet_emu.rules.probe_outcomes import GRPCOutcome
 from runtime.api import CRIError, NotFoundError, SandboxID
+from runtime.docker import DockerRuntime
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -263,7 +264,7 @@ def test_the_text_of_a_connection_that_broke() -> None:
 
 @define
 class _Sandbox:
-    """The one method of a runtime that a dialer calls."""
+    """The two methods of a runtime that a dialer calls."""
 
     error: Exception | None = None
 
@@ -271,6 +272,9 @@ class _Sandbox:
         if self.error is not None:
             raise self.error
         return trio.testing.memory_stream_pair()[0]
+
+    async def dial_host(self, host: str, port: int) -> trio.abc.Stream:
+        raise ConnectionRefusedError(f"{host}:{port}")
 
 
 async def test_the_pods_own_address_goes_through_the_runtime() -> None:
@@ -285,12 +289,17 @@ async def test_a_sandbox_that_is_gone_is_a_failed_connection() -> None:
     assert isinstance(caught.value.__cause__, CRIError)
 
 
-async def test_another_host_is_reached_from_here() -> None:
+async def test_another_host_is_the_nodes_affair() -> None:
     dialer = PodDialer(_Sandbox(), SandboxID("s"), IP)  # type: ignore[arg-type]
+    with pytest.raises(ConnectionRefusedError, match=r"192\.0\.2\.1:80"):
+        await dialer("192.0.2.1", 80)
+
+
+async def test_from_an_engines_node_a_host_is_reached_from_here() -> None:
     (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
     async with listener:
         port = listener.socket.getsockname()[1]
-        async with await dialer("127.0.0.1", port) as stream:
+        async with await DockerRuntime("i").dial_host("127.0.0.1", port) as stream:
             assert isinstance(stream, trio.SocketStream)
 
 

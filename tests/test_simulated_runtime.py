@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import h2.connection
 import h2.events
 import pytest
 import trio
+from attrs import evolve
 
 from runtime.api import (
     ContainerConfig,
@@ -23,6 +25,7 @@ from runtime.api import (
     PodSandboxConfig,
     PodSandboxMetadata,
     PodSandboxState,
+    PortMapping,
     RuntimeEventType,
     RuntimeUnavailableError,
     StartError,
@@ -248,6 +251,38 @@ async def test_ports_open_answer_and_close(autojump_clock: trio.abc.Clock) -> No
         await trio.sleep(2.5)
         with pytest.raises(ConnectionRefusedError):
             await runtime.dial(sandbox, 80)
+
+
+ADDRESSES = [
+    ("a published port at the loopback", "127.0.0.1", 8080, None),
+    ("a published port at the node's address", "10.244.0.1", 8080, None),
+    ("the pod's own address", "", 80, None),
+    ("a port that nobody publishes", "127.0.0.1", 80, ConnectionRefusedError),
+    ("a port of another protocol", "127.0.0.1", 5353, ConnectionRefusedError),
+    ("another address", "198.51.100.7", 80, OSError),
+    ("a name", "example.org", 80, socket.gaierror),
+]
+
+
+@pytest.mark.parametrize(("host", "port", "error"), [row[1:] for row in ADDRESSES], ids=[row[0] for row in ADDRESSES])
+async def test_what_a_node_reaches(
+    autojump_clock: trio.abc.Clock, host: str, port: int, error: type[OSError] | None
+) -> None:
+    mappings = (
+        PortMapping(container_port=80, host_port=8080),
+        PortMapping(container_port=80, host_port=5353, protocol="UDP"),
+    )
+    async with a_runtime(Run(ports=(Port(80, http={"/": ((0.0, HttpAnswer(200, b"hello")),)}),))) as runtime:
+        sandbox = await runtime.run_pod_sandbox(evolve(SANDBOX, port_mappings=mappings))
+        await start(runtime)
+        await trio.sleep(1)
+        host = host or (await runtime.pod_sandbox_status(sandbox)).ip
+        if error is None:
+            assert (await http_get(await runtime.dial_host(host, port), "/")).endswith(b"hello")
+            await runtime.stop_pod_sandbox(sandbox)
+            error = OSError
+        with pytest.raises(error):
+            await runtime.dial_host(host, port)
 
 
 async def test_open_connections_end_with_the_container(autojump_clock: trio.abc.Clock) -> None:

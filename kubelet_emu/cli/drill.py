@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from kubelet_emu.cli.mirror_options import mirror_parameters, mirrors_of
+from kubelet_emu.cli.safety_options import safety_of, safety_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 @click.option("--kubernetes", default="1.36", show_default=True, metavar="VERSION", help="The kubelet's version.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Seed of names and jitter.")
 @mirror_parameters
+@safety_parameters
 @click.option("-k", "wanted", default="", metavar="TEXT", help="Only phases whose name has this text.")
 @click.option(
     "-o",
@@ -73,7 +75,7 @@ def _run(manifest: str, given: Mapping[str, object], wanted: str) -> Drill:
     make = cast("Callable[..., NodeOptions]", NodeOptions)  # each word was read by click
     words = {name: given[name] for name in ("runtime", "kubernetes", "seed")}
     try:
-        options = make(registry_mirrors=mirrors, **words)
+        options = make(registry_mirrors=mirrors, safety=safety_of(dict(given)), **words)
     except ValueError as error:
         raise InputError(str(error)) from error
     with _progress() as tell:

@@ -284,7 +284,7 @@ class _Run:
         finally:
             if self.reach is not None:
                 self.reach.close(self.outputs.say)
-            if not options.keep and not self.session.left():
+            if not (options.is_simulated or options.keep or self.session.left()):
                 instance.remove()
 
     def _abandon(self, because: str, status: int) -> None:

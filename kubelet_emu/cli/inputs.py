@@ -40,14 +40,18 @@ class Inputs:
 
 
 def read_inputs(options: RunOptions, gates: FeatureGates, rng: Random) -> Inputs:
-    """Read, sort, default and check the manifests; never raises for what they contain."""
+    """Read, sort, default and check the manifests; never raises for what they contain.
+
+    In virtual time nothing of the machine is touched, so nothing is refused for its sake.
+    """
     loaded = load(options.manifests, strict=options.strict)
     read = admit(loaded, gates, rng, options.safety, cron_jobs_now=options.now)
+    refusals = () if options.is_simulated else read.refusals
     simulation = read_simulation(options, read.sources, read.written) if options.is_simulated else Simulated()
     return Inputs(
         stored=read.stored,
         runnables=read.runnables,
-        problems=(*read.problems, *read.missing, *read.refusals, *simulation.problems),
+        problems=(*read.problems, *read.missing, *refusals, *simulation.problems),
         sources={**read.sources, **simulation.sources},
         simulation=simulation.value,
         simulation_files=tuple(simulation.sources),

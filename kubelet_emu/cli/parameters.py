@@ -12,9 +12,9 @@ from kubelet_emu.cli import options as words
 from kubelet_emu.cli.mirror_options import MIRROR_PARAMETERS
 from kubelet_emu.cli.options import NodeCapacity, RunOptions
 from kubelet_emu.cli.parameter_types import MOST_SECONDS, NON_NEGATIVE, Finite, Word, with_parameters
+from kubelet_emu.cli.safety_options import SAFETY_PARAMETERS, safety_of
 from kubelet_emu.cli.triggers import Trigger
 from kubelet_emu.images.outcome import PullOverride
-from kubelet_emu.manifests.safety import HostPathRule, SafetyPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -137,17 +137,7 @@ PARAMETERS: tuple[click.Option, ...] = (
         metavar="K=V",
         help="A label of the node; repeatable.",
     ),
-    click.Option(
-        ["--allow-host-path"],
-        type=Word("path", HostPathRule.parse),
-        multiple=True,
-        metavar="PREFIX[:rw]",
-        help="Let pods mount host paths below PREFIX; repeatable.",
-    ),
-    click.Option(
-        ["--allow-privileged"], is_flag=True, help="Let containers be privileged, or have capabilities like SYS_ADMIN."
-    ),
-    click.Option(["--allow-host-namespaces"], is_flag=True, help="Let pods use hostNetwork, hostPID and hostIPC."),
+    *SAFETY_PARAMETERS,
     click.Option(
         ["--publish-address"],
         type=Word("address", words.read_address),
@@ -185,11 +175,7 @@ def refuse_simulated_options(context: click.Context) -> None:
 def to_options(manifests: tuple[str, ...], given: Mapping[str, object]) -> RunOptions:
     """Return what click parsed as one value."""
     values = dict(given)
-    safety = SafetyPolicy(
-        host_paths=cast("tuple[HostPathRule, ...]", values.pop("allow_host_path")),
-        allow_privileged=bool(values.pop("allow_privileged")),
-        allow_host_namespaces=bool(values.pop("allow_host_namespaces")),
-    )
+    safety = safety_of(values)
     labels = dict(cast("tuple[tuple[str, str], ...]", values.pop("node_label")))
     capacity = values.pop("node_capacity") or NodeCapacity()
     pull = values.pop("pull")

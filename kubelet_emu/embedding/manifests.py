@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kubelet_emu.embedding.options import NodeOptions
     from kubelet_emu.manifests import LoadResult
     from kubelet_emu.manifests.admission import Admitted
+    from kubelet_emu.manifests.problems import Problem
 
 HERE = "<text>"
 
@@ -23,7 +24,7 @@ HERE = "<text>"
 def read_manifests(source: str | Path, options: NodeOptions, gates: FeatureGates, rng: Random) -> Admitted:
     """Read a file, a folder, or a text of more than one line; ManifestError."""
     read = admit(_load(source, options), gates, rng, options.safety)
-    _raise_for(read)
+    _raise_for(read, () if options.is_simulated else read.refusals)
     if not read.runnables and not read.stored:
         raise ManifestError(f"{name_of(source)}: nothing to run")
     return read
@@ -42,7 +43,7 @@ def name_of(source: str | Path) -> str:
     return HERE if isinstance(source, str) and "\n" in source else str(source)
 
 
-def _raise_for(read: Admitted) -> None:
-    errors = dict.fromkeys(each for each in (*read.problems, *read.refusals) if each.severity == "error")
+def _raise_for(read: Admitted, refusals: tuple[Problem, ...]) -> None:
+    errors = dict.fromkeys(each for each in (*read.problems, *refusals) if each.severity == "error")
     if errors:
         raise ManifestError("\n".join(format_problem(each, read.sources.get(each.file, "")) for each in errors))

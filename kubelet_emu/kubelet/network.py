@@ -1,7 +1,7 @@
 """Connections to a pod, or to wherever a probe or hook names a host.
 
-A `Dial` opens a stream to (host, port). The pod's own address goes through the runtime, which knows the pod's network;
-every other host is reached from here. Errors stay OSErrors; `dial_error` words them as Go does.
+A `Dial` opens a stream to (host, port), through the runtime: it knows the pod's network, and what the node reaches.
+Errors stay OSErrors; `dial_error` words them as Go does.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class PodDialer:
 
     async def __call__(self, host: str, port: int) -> trio.abc.Stream:
         """Open a stream; OSError when that fails, also when the sandbox is gone. Cancellation leaves nothing open."""
-        if host != self.pod_ip:
-            return await trio.open_tcp_stream(host, port)
         try:
+            if host != self.pod_ip:
+                return await self.runtime.dial_host(host, port)
             return await self.runtime.dial(self.sandbox_id, port)
         except CRIError as error:
             raise OSError(str(error)) from error

@@ -140,6 +140,9 @@ class RuntimeService(Protocol):
     async def dial(self, sandbox_id: SandboxID, port: int) -> trio.abc.Stream:
         """Connect to a TCP port in the sandbox's network; OSError (ConnectionRefusedError) when nothing listens."""
 
+    async def dial_host(self, host: str, port: int) -> trio.abc.Stream:
+        """Connect to a TCP port of any host from the node, as probes and hooks with a host do; OSError."""
+
     def events(self) -> AbstractAsyncContextManager[AsyncIterator[RuntimeEvent]]:
         """Subscribe to events from now on; a cut stream reconnects by itself and says RESYNC."""
 

@@ -316,6 +316,10 @@ class DockerRuntime:
             raise ConnectionRefusedError(f"sandbox {sandbox_id!r} does not run")
         return await self.dialer.dial(status, port)
 
+    async def dial_host(self, host: str, port: int) -> trio.abc.Stream:
+        """Connect to a host from here; OSError."""
+        return await trio.open_tcp_stream(host, port)
+
     def events(self) -> AbstractAsyncContextManager[AsyncIterator[RuntimeEvent]]:
         """Subscribe to events from now on; a cut stream reconnects by itself and says RESYNC."""
         return self.hub.subscribe()

@@ -26,6 +26,7 @@ from runtime.simulated.commands import Commands
 from runtime.simulated.events import EventHub
 from runtime.simulated.exec_session import EndedSession
 from runtime.simulated.faults import FaultPlan, Faults
+from runtime.simulated.from_node import HOST_ADDRESS, dial_host
 from runtime.simulated.images import ImageStore, SimulatedImage
 from runtime.simulated.latencies import Latencies
 from runtime.simulated.machine import Machine
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
     from runtime.simulated.program import Program
     from runtime.simulated.turns import Turn
 
-HOST_ADDRESS = "10.244.0.1"
 NO_LATENCIES = Latencies()
 NO_FAULTS = FaultPlan()
 ANY_IMAGE = SimulatedImage()
@@ -322,6 +322,11 @@ class SimulatedRuntime:
         """Connect to a TCP port in the sandbox's network; ConnectionRefusedError when nothing listens."""
         await self._enter(self._latencies.dial, settles=True)
         return self.machine.network.dial(self._pods.sandbox(sandbox_id).network, port)
+
+    async def dial_host(self, host: str, port: int) -> trio.abc.Stream:
+        """Connect from the node to a host; OSError. Nothing real is ever reached."""
+        await self._enter(self._latencies.dial, settles=True)
+        return dial_host(self._pods, host, port)
 
     def events(self) -> AbstractAsyncContextManager[AsyncIterator[RuntimeEvent]]:
         """Subscribe to events from now on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubelet_emu.advice.catalogue import advise
+from kubelet_emu.advice.advising import advise
 from kubelet_emu.advice.subjects import subjects_of
 from kubelet_emu.config.features import FeatureGates
 from kubelet_emu.manifests import load_text

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from advice_makers import DEPLOYMENT, JOB, POD, advice_of, manifest, subject_of
 
-from kubelet_emu.advice.catalogue import CODES, IGNORE_ANNOTATION, RULES
+from kubelet_emu.advice.advising import IGNORE_ANNOTATION
+from kubelet_emu.advice.catalogue import CODES, RULES
 from kubelet_emu.advice.machine import as_object
 from kubelet_emu.advice.plan import plan_of
 from kubelet_emu.lifecycle.verification import RULES as VERIFY_RULES

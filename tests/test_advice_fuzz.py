@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from kubelet_emu import manifests
-from kubelet_emu.advice.catalogue import RULES, problems_of
+from kubelet_emu.advice.advising import advise, problems_of
+from kubelet_emu.advice.catalogue import RULES
 from kubelet_emu.advice.machine import as_object
 from kubelet_emu.advice.plan import plan_of
 from kubelet_emu.advice.probing import restarts
@@ -171,6 +172,14 @@ def test_advice_on_any_pod_has_a_code_a_place_and_words(obj: Raw) -> None:
         assert "None" not in f"{advice.text}{advice.hint}"
         assert subject.loaded.positions.has(f"{subject.spec_path}.{advice.path}" if advice.path else subject.spec_path)
     assert not [*problems_of((subject,), frozenset(CODES))]
+
+
+@given(objects)
+@examples(60)
+def test_rules_that_are_not_asked_have_nothing_to_say(obj: Raw) -> None:
+    (subject,) = subjects_in(obj)
+
+    assert advise(subject) == tuple(advice for rule in RULES for advice in rule.find(subject))
 
 
 @given(objects)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from advice_makers import GATES
 
-from kubelet_emu.advice.catalogue import advise
+from kubelet_emu.advice.advising import advise
 from kubelet_emu.advice.subjects import subjects_of
 from kubelet_emu.manifests import load
 

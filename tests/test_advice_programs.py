@@ -7,7 +7,8 @@ import math
 import pytest
 from pod_makers import a_container
 
-from kubelet_emu.advice.programs import Deafness, program_of
+from kubelet_emu.advice.entry_points import program_of
+from kubelet_emu.advice.programs import Deafness
 from kubelet_emu.advice.scripts import read_script
 from kubelet_emu.api.v1 import Container
 from kubelet_emu.api.v1_environment import EnvVar

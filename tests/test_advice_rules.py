@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from advice_makers import DEPLOYMENT, GATES, JOB, POD, advice_of, found, manifest
 
-from kubelet_emu.advice.catalogue import advise
+from kubelet_emu.advice.advising import advise
 from kubelet_emu.advice.subjects import subjects_of
 from kubelet_emu.manifests import load_text
 

@@ -65,10 +65,13 @@ def test_validate_loads_what_its_manifest_needs(tmp_path: Path) -> None:
         f"assert CliRunner().invoke(main, ['validate', {str(pod)!r}]).exit_code == 0\n"
         "slow = ('trio', 'docker', 'structlog', 'rich', 'lark', 'json', 'difflib', 'ipaddress')\n"
         "print(sorted(name for name in sys.modules if name in slow\n"
-        "    or name.startswith(('runtime.', 'kubelet_emu.api.v1', 'kubelet_emu.api.b'))))\n"
+        "    or name.startswith(('runtime.', 'kubelet_emu.advice.', 'kubelet_emu.api.v1', 'kubelet_emu.api.b'))))\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == str(["kubelet_emu.api.v1", "kubelet_emu.api.v1_pod_status"]) + "\n"
+    advice = [
+        f"kubelet_emu.advice.{name}" for name in ("advising", "entry_points", "known_servers", "programs", "subjects")
+    ]
+    assert done.stdout == str([*advice, "kubelet_emu.api.v1", "kubelet_emu.api.v1_pod_status"]) + "\n"
 
 
 def test_the_program_runs_as_a_module() -> None:

@@ -16,7 +16,7 @@ import pytest
 from odd_manifests import damaged, made
 
 from kubelet_emu import manifests
-from kubelet_emu.advice.catalogue import problems_of
+from kubelet_emu.advice.advising import problems_of
 from kubelet_emu.advice.subjects import subjects_of
 from kubelet_emu.api.codec import encode
 from kubelet_emu.config.features import FeatureGates

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from kubelet_emu.advice.advices import Advice, listed, names_of, short, verb
+from kubelet_emu.advice.advices import Advice, Rule, listed, names_of, short, verb
 from kubelet_emu.advice.rewriting import as_native_sidecar
 from kubelet_emu.advice.starting import starts
 from kubelet_emu.advice.subjects import Role
@@ -72,14 +72,10 @@ def deadline_of(subject: Subject) -> int | None:
     return min((each for each in given if each is not None), default=None)
 
 
-def _is_to_end(subject: Subject) -> bool:
-    return subject.job is not None or subject.spec.restart_policy in {"Never", "OnFailure"}
-
-
 def keeps_running(subject: Subject) -> Iterator[Advice]:
     """Yield helpers among the mains that keep a pod from ending once its work is done (KE601)."""
     workers, keepers = _workers(subject), _keepers(subject)
-    if not workers or not _is_to_end(subject):
+    if not workers or not subject.is_to_end:
         return
     for part in keepers:
         rest, are = names_of(workers), verb(workers, "is", "are")
@@ -114,7 +110,7 @@ def _keepers(subject: Subject) -> tuple[Part, ...]:
 def always_again(subject: Subject) -> Iterator[Advice]:
     """Yield mains whose own restartPolicy: Always keeps a pod from ending that is to end (KE602)."""
     for part in subject.of(Role.MAIN):
-        if not _is_to_end(subject) or part.container.restart_policy != "Always":
+        if not subject.is_to_end or part.container.restart_policy != "Always":
             continue
         if subject.restart_policy(part) != "Always":
             continue
@@ -160,3 +156,11 @@ def work_never_ends(subject: Subject) -> Iterator[Advice]:
             text=f"{part.name} never ends (`{short(part.program.text)}`): the Job never completes",
             hint="a Job is for work that ends: use a Deployment, or bound it with activeDeadlineSeconds",
         )
+
+
+RULES = (
+    Rule(code="KE601", title="a helper keeps the pod from ending", find=keeps_running),
+    Rule(code="KE602", title="restartPolicy: Always on an ordinary container", find=always_again),
+    Rule(code="KE603", title="restarts of helpers count against backoffLimit", find=counts_restarts),
+    Rule(code="KE604", title="the work of a Job never ends", find=work_never_ends),
+)

@@ -52,12 +52,12 @@ _PORTS = {
     "minio": 9000,
 }
 """The ports at which images listen when nobody tells them another."""
-_ONCE = re.compile(
+_ONCE = (
     r"-{1,2}(version|help|h|V|v|one-time|one[_-]?shot|onetime|once|exit[-_].*|check|test|dry-run|validate.*|configtest|t)"
     r"(=(?!false).*)?"
 )
 _NOT_ONCE = frozenset({"--exit-zero-on-sigterm"})
-_DIND = re.compile(r"(?:^|-)dind(?:-|$)")
+_DIND = r"(?:^|-)dind(?:-|$)"
 
 
 def is_server_image(image: str, args: Sequence[str]) -> bool:
@@ -68,7 +68,7 @@ def is_server_image(image: str, args: Sequence[str]) -> bool:
         return False
     if (word := _NEEDS_WORD.get(name)) is not None:
         return bool(args) and args[0] == word
-    if not (name in _IMAGES or (name == "docker" and _DIND.search(tag)) or name == "docker-dind"):
+    if not (name in _IMAGES or (name == "docker" and re.search(_DIND, tag)) or name == "docker-dind"):
         return False
     return not args or args[0].startswith("-")
 
@@ -89,7 +89,7 @@ def is_server_program(words: Sequence[str]) -> bool:
 
 
 def _ends_at_once(args: Sequence[str]) -> bool:
-    return any(_ONCE.fullmatch(each) and each not in _NOT_ONCE for each in args)
+    return any(re.fullmatch(_ONCE, each) and each not in _NOT_ONCE for each in args)
 
 
 def _split(image: str) -> tuple[str, str]:

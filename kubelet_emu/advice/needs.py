@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kubelet_emu.advice.advices import Advice
+from kubelet_emu.advice.advices import Advice, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,3 +41,9 @@ def defined_later(subject: Subject) -> Iterator[Advice]:
                     text=f"{variable.name} keeps the text $({name}): {name} is defined only after it",
                     hint=f"move {name} before {variable.name}",
                 )
+
+
+RULES = (
+    Rule(code="KE901", title="a ConfigMap, Secret or key is missing", find=missing),
+    Rule(code="KE902", title="a variable is used before it is defined", find=defined_later),
+)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from kubelet_emu.advice.command_lines import script_of
+from kubelet_emu.advice.entry_points import expanded
 from kubelet_emu.advice.flows import is_harmless, leaves
 from kubelet_emu.advice.known_servers import known_port
-from kubelet_emu.advice.programs import expanded, script_of
 from kubelet_emu.advice.scripts import Kind, read_script
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from kubelet_emu.advice.catalogue import advise
+from kubelet_emu.advice.advising import advise
 from kubelet_emu.advice.ending import ending_of
 from kubelet_emu.advice.probing import execs_a_second, restarts
 from kubelet_emu.advice.sizes import DEFAULT_NODE_MEMORY, sizes_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
-from kubelet_emu.advice.advices import Advice, listed, seconds
+from kubelet_emu.advice.advices import Advice, Rule, listed, seconds
 from kubelet_emu.advice.subjects import Role
 
 if TYPE_CHECKING:
@@ -184,3 +184,10 @@ def describe(restart: Restart) -> str:
     if restart.is_started_again:
         return f"is stopped {when}, and started again"
     return f"is stopped {when}, and not started again (restartPolicy: Never)"
+
+
+RULES = (
+    Rule(code="KE801", title="a probe's timeout is longer than its period", find=timeout_over_period),
+    Rule(code="KE802", title="more exec probes than an engine can run", find=too_many_execs),
+    Rule(code="KE803", title="a probe names a port that isn't there", find=unknown_port),
+)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from kubelet_emu.advice.advices import Advice, names_of, short, verb
+from kubelet_emu.advice.advices import Advice, Rule, names_of, short, verb
 from kubelet_emu.advice.network import local_ports, ports_of
 from kubelet_emu.advice.subjects import Role
 from kubelet_emu.advice.waiting import deadlocks
@@ -169,3 +169,11 @@ def _mend(deadlock: Deadlock) -> str:
         f"make {later.name} a sidecar before {part.name} (restartPolicy: Always and a startupProbe), "
         f"or let {part.name} do its work in a container beside {later.name}"
     )
+
+
+RULES = (
+    Rule(code="KE501", title="a sidecar that others need has no gate", find=without_gate),
+    Rule(code="KE502", title="an init container waits for what starts after it", find=init_waits),
+    Rule(code="KE503", title="a hook or startup probe waits for what it holds back", find=gate_waits),
+    Rule(code="KE504", title="a plain init container doesn't end", find=init_never_ends),
+)

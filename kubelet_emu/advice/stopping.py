@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from kubelet_emu.advice.advices import Advice, names_of, seconds, short, verb
+from kubelet_emu.advice.advices import Advice, Rule, names_of, seconds, short, verb
+from kubelet_emu.advice.command_lines import program_of_words, script_of
 from kubelet_emu.advice.flows import is_harmless, sleep_seconds
-from kubelet_emu.advice.programs import Deafness, program_of_words, script_of
+from kubelet_emu.advice.programs import Deafness
 from kubelet_emu.advice.subjects import Role
 
 if TYPE_CHECKING:
@@ -250,3 +251,11 @@ def hook_without_effect(subject: Subject) -> Iterator[Advice]:
                     text=f"tcpSocket is accepted in hooks but always fails: {what}",
                     hint="use exec, httpGet or sleep",
                 )
+
+
+RULES = (
+    Rule(code="KE701", title="process 1 doesn't react to SIGTERM", find=ignores_term),
+    Rule(code="KE702", title="preStop uses up the grace period", find=hook_takes_grace),
+    Rule(code="KE703", title="preStop stops a sidecar before the mains", find=hook_stops_early),
+    Rule(code="KE704", title="a hook with tcpSocket always fails", find=hook_without_effect),
+)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import evolve, field, frozen
 
-from kubelet_emu.advice.programs import Program, program_of
+from kubelet_emu.advice.entry_points import program_of
 from kubelet_emu.api.kinds import api_type
 from kubelet_emu.manifests.missing_references import needed_references
 from kubelet_emu.manifests.validation.objects import prepare
@@ -22,6 +22,7 @@ from kubelet_emu.rules.restart_policy import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kubelet_emu.advice.programs import Program
     from kubelet_emu.api.apps_v1 import Deployment
     from kubelet_emu.api.batch_v1 import CronJob, Job, JobSpec
     from kubelet_emu.api.v1 import Container, Pod, PodSpec, PodTemplateSpec
@@ -87,6 +88,11 @@ class Subject:
         """Return the seconds that a stop may take (terminationGracePeriodSeconds)."""
         seconds = self.spec.termination_grace_period_seconds
         return DEFAULT_GRACE_SECONDS if seconds is None else max(0, seconds)
+
+    @property
+    def is_to_end(self) -> bool:
+        """Tell whether somebody expects the pod to end by itself."""
+        return self.job is not None or self.spec.restart_policy in {"Never", "OnFailure"}
 
     def of(self, *roles: Role) -> tuple[Part, ...]:
         """Return the containers with one of these roles, in the order of the spec."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from kubelet_emu.advice.entry_points import expanded
 from kubelet_emu.advice.network import Awaited, awaited_by, handler_ports, image_ports, ports_of, texts_of
-from kubelet_emu.advice.programs import expanded
 from kubelet_emu.advice.subjects import Role
 
 if TYPE_CHECKING:

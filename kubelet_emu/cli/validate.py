@@ -89,16 +89,22 @@ def _checked(result: LoadResult, gates: FeatureGates) -> tuple[Problem, ...]:
 
 def _advice(result: LoadResult, ignore: Collection[str], gates: FeatureGates) -> tuple[Problem, ...]:
     """Return advice about what could be read; InputError for a code that is none."""
-    from kubelet_emu.advice.catalogue import problems_of, read_codes
+    from kubelet_emu.advice.advising import problems_of
     from kubelet_emu.advice.subjects import subjects_of
 
-    try:
-        ignored = read_codes(ignore)
-    except ValueError as error:
-        from kubelet_emu.cli.failures import InputError
+    return tuple(problems_of(subjects_of(result.objects, gates), _ignored(ignore)))
 
+
+def _ignored(ignore: Collection[str]) -> Collection[str]:
+    if not ignore:
+        return ()
+    from kubelet_emu.advice.catalogue import read_codes
+    from kubelet_emu.cli.failures import InputError
+
+    try:
+        return read_codes(ignore)
+    except ValueError as error:
         raise InputError(f"--ignore: {error}") from error
-    return tuple(problems_of(subjects_of(result.objects, gates), ignored))
 
 
 def as_json(problems: Iterable[Problem]) -> str:

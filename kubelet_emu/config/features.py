@@ -7,7 +7,6 @@ v1.28 to v1.36.
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -110,16 +109,13 @@ class FeatureGates:
 
     def enabled(self, name: str) -> bool:
         """Tell whether a gate is on; KeyError for a name the table lacks."""
-        return self._gates[name]
+        default = self.defaults[name]
+        return self.overrides.get(name, default)
 
     def on_since(self, name: str) -> int | None:
         """Return the first minor version in which a gate is on by default, None where it isn't yet in any."""
         since = _ON_SINCE[name]
         return None if since == _NEVER else since
-
-    @cached_property
-    def _gates(self) -> Mapping[str, bool]:
-        return {name: self.overrides.get(name, on) for name, on in self.defaults.items()}
 
 
 def gates_for(version: str, overrides: Mapping[str, bool] | None = None) -> FeatureGates:

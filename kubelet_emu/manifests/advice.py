@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Entry", "faulty_key", "go_kind", "go_type", "nearest", "shown", "wanted", "wrong_scalar"]
 
-_INDEX = re.compile(r"\[[^\]]*\]")
+_INDEX = r"\[[^\]]*\]"
 _LONGEST_VALUE = 60
 SURE = 0.8
 LIKELY = 0.6
-_DURATION = re.compile(r"(\d+)\s*(s|sec|seconds|m|min|h)")
+_DURATION = r"(\d+)\s*(s|sec|seconds|m|min|h)"
 _DURATION_SECONDS = {"s": 1, "m": 60, "h": 3600}
-_UNFILLED = re.compile(r"\{\{.*\}\}|\$\{\w+|\$\(\w+\)|<\w[^<>]*>")
-_BYTES = re.compile(r"([0-9.]+)\s*([kKMGTPE]?)(i?)[bB]?")
+_UNFILLED = r"\{\{.*\}\}|\$\{\w+|\$\(\w+\)|<\w[^<>]*>"
+_BYTES = r"([0-9.]+)\s*([kKMGTPE]?)(i?)[bB]?"
 
 
 def nearest(word: str, choices: Iterable[str], *, cutoff: float = LIKELY) -> str:
@@ -57,7 +57,7 @@ def wrong_scalar(item: Scalar, value: PlainValue, written: str) -> str:
             return "write its number: 0"
         if re.fullmatch(r"[-+]?\d+", value):
             return f"remove the quotes: {value}"
-        if found := _DURATION.fullmatch(value):
+        if found := re.fullmatch(_DURATION, value):
             return f"a plain number of seconds: {int(found[1]) * _DURATION_SECONDS[found[2][0]]}"
     return ""
 
@@ -72,7 +72,7 @@ def _number(value: PlainValue) -> str:
 
 
 def _quantity(text: str) -> str:
-    found = _BYTES.fullmatch(text.strip())
+    found = re.fullmatch(_BYTES, text.strip())
     if found is None:
         return ""
     number, unit, binary = found.groups()
@@ -88,7 +88,7 @@ UNFILLED = "is this a template that isn't filled in? Render it first (helm templ
 
 def is_unfilled(text: str) -> bool:
     """Tell whether text has the marks of a template: `{{ ... }}`, `${...}`, `$(...)`, `<...>`."""
-    return _UNFILLED.search(text) is not None
+    return re.search(_UNFILLED, text) is not None
 
 
 TEMPLATE_TEXT = (
@@ -112,7 +112,7 @@ def faulty_key(node: Node) -> tuple[str, str]:
 
 def without_indexes(path: str) -> str:
     """Return a field path as Go's decoder prints it."""
-    return _INDEX.sub("", path)
+    return re.sub(_INDEX, "", path)
 
 
 def shown(node: Node) -> str:

@@ -29,7 +29,7 @@ _MERGE_TAG = "tag:yaml.org,2002:merge"
 _DEEPEST_MERGE = 50
 _RESOLVED_TAGS = frozenset({PLAIN_TAG, *(f"tag:yaml.org,2002:{each}" for each in ("int", "float", "bool", "null"))})
 _SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
-_SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_SURROGATES = r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 
 
 class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
@@ -100,7 +100,8 @@ def _pieces(part: str) -> Iterator[_Piece]:
 
 def _join_surrogates(text: str) -> str:
     """Spell JSON's surrogate pairs the YAML way; the rest of such a line moves two columns to the left."""
-    return _SURROGATES.sub(
+    return re.sub(
+        _SURROGATES,
         lambda pair: f"{pair[1]}\\U{0x10000 + ((int(pair[2], 16) - 0xD800) << 10) + int(pair[3], 16) - 0xDC00:08X}",
         text,
     )

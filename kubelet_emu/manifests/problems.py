@@ -5,7 +5,7 @@ One `Problem` is one fact with its place; rendering needs the source text only f
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from attrs import frozen
 
@@ -14,8 +14,7 @@ Severity = Literal["error", "warning"]
 _LONGEST_LINE = 160
 
 
-@frozen(kw_only=True)
-class Source:
+class Source(NamedTuple):
     """Where an object was written: file, line (from 1) and the number of its document in the file (from 1)."""
 
     file: str

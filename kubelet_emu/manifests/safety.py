@@ -7,7 +7,7 @@ a refusal comes before anything starts. Reads the file system only to resolve sy
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import frozen
 
@@ -46,8 +46,7 @@ _HOST_CAPABILITIES = frozenset(
 """Capabilities whose reach is the kernel or the machine, whatever namespaces a container has."""
 
 
-@frozen(kw_only=True)
-class HostPathRule:
+class HostPathRule(NamedTuple):
     """An allowed host folder (or file), and whether pods may write below it."""
 
     prefix: str
@@ -74,8 +73,7 @@ class SafetyPolicy:
     home: str | None = None
 
 
-@frozen
-class _Refusal:
+class _Refusal(NamedTuple):
     path: str
     text: str
     flag: str

@@ -19,7 +19,7 @@ from kubelet_emu.manifests.scalars import PlainValue, json_number
 if TYPE_CHECKING:
     from datetime import datetime
 
-_QUANTITY_SHAPE = re.compile(r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")
+_QUANTITY_SHAPE = r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)"
 QUANTITY_RULE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _QUANTITY_SUFFIX_RULE = "unable to parse quantity's suffix"
 _QUANTITY_NUMBER_RULE = "unable to parse numeric part of quantity"
@@ -146,7 +146,7 @@ def _quantity(text: str) -> str:
 
 
 def _quantity_rule(text: str) -> str:
-    if not (found := _QUANTITY_SHAPE.fullmatch(text)):
+    if not (found := re.fullmatch(_QUANTITY_SHAPE, text)):
         return QUANTITY_RULE
     is_numeric = re.fullmatch(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)", found[1])
     return _QUANTITY_SUFFIX_RULE if is_numeric else _QUANTITY_NUMBER_RULE

@@ -12,11 +12,11 @@ from kubelet_emu.manifests.problems import Problem
 if TYPE_CHECKING:
     from kubelet_emu.manifests.nodes import Document
 
-_TEMPLATE = re.compile(r"\{\{-?\s*[^{}\s]|\{%")
-_QUOTED = re.compile(r""" (?<=[\s,\[{:]) (?: "(?:[^"\\]|\\.)*" | '[^']*' ) """, re.VERBOSE)
-_VARIABLE = re.compile(r"(?:[:,\[{-]|^)\s*\$\{\w+[^}]*\}")
-_CONFLICT = re.compile(r"<{7} |={7}$|>{7} ")
-_TAB_INDENT = re.compile(r" *\t")
+_TEMPLATE = r"\{\{-?\s*[^{}\s]|\{%"
+_QUOTED = r"""(?x) (?<=[\s,\[{:]) (?: "(?:[^"\\]|\\.)*" | '[^']*' ) """
+_VARIABLE = r"(?:[:,\[{-]|^)\s*\$\{\w+[^}]*\}"
+_CONFLICT = r"<{7} |={7}$|>{7} "
+_TAB_INDENT = r" *\t"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BROKEN_BEFORE = 2
 
@@ -47,14 +47,14 @@ def explain_syntax(document: Document, error: Exception) -> Problem:
     lines = document.text.split("\n")
     row, column = _place(document.text, error)
     row = min(row, len(lines) - 1)
-    if (found := next((n for n, line in enumerate(lines) if _CONFLICT.match(line)), None)) is not None:
+    if (found := next((n for n, line in enumerate(lines) if re.match(_CONFLICT, line)), None)) is not None:
         words = ("this is a mark of a merge conflict", "settle the conflict first, and remove the marks")
         return _problem(document, found, 1, "Syntax", words)
     if (found := _template_row(lines, row)) is not None:
         text = "this is an unrendered template ({{ ... }})"
         hint = "render it first, for example with helm template"
         return _problem(document, found, lines[found].find("{") + 1, "Template", (text, hint))
-    if found_variable := _VARIABLE.search(lines[row]):
+    if found_variable := re.search(_VARIABLE, lines[row]):
         words = ("this is a variable that isn't filled in (${...})", "fill it in first, for example with envsubst")
         return _problem(document, row, lines[row].find("$", found_variable.start()) + 1, "Template", words)
     if (found := _tab_row(lines, row)) is not None:
@@ -81,17 +81,16 @@ def _place(text: str, error: Exception) -> tuple[int, int]:
 
 
 def _template_row(lines: list[str], row: int) -> int | None:
-    near = [*range(row, max(-1, row - _BROKEN_BEFORE - 1), -1), row + 1]
-    here = (each for each in near if each < len(lines) and _TEMPLATE.search(_QUOTED.sub("", lines[each])))
-    found = next(here, None)
-    return (
-        found if found is not None else next((n for n, line in enumerate(lines) if _TEMPLATE.match(line.strip())), None)
-    )
+    near: tuple[int, ...] = (*range(row, max(-1, row - _BROKEN_BEFORE - 1), -1), row + 1)
+    for each in near:
+        if each < len(lines) and re.search(_TEMPLATE, re.sub(_QUOTED, "", lines[each])):
+            return each
+    return next((n for n, line in enumerate(lines) if re.match(_TEMPLATE, line.strip())), None)
 
 
 def _tab_row(lines: list[str], row: int) -> int | None:
     near = (row, row - 1, row + 1)
-    return next((each for each in near if 0 <= each < len(lines) and _TAB_INDENT.match(lines[each])), None)
+    return next((each for each in near if 0 <= each < len(lines) and re.match(_TAB_INDENT, lines[each])), None)
 
 
 _EXPLANATIONS = (

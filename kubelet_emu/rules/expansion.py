@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # A `$` with what follows it: another `$`, a closed name of any characters, or nothing of the two.
-_REFERENCE = re.compile(r"\$(?:(?P<escaped>\$)|\((?P<name>[^)]*)\))")
+_REFERENCE = r"\$(?:(?P<escaped>\$)|\((?P<name>[^)]*)\))"
 
 
 def expand(text: str, *layers: Mapping[str, str]) -> str:
@@ -24,4 +24,4 @@ def expand(text: str, *layers: Mapping[str, str]) -> str:
             return "$"
         return next((layer[found["name"]] for layer in layers if found["name"] in layer), found[0])
 
-    return _REFERENCE.sub(replacement, text)
+    return re.sub(_REFERENCE, replacement, text)

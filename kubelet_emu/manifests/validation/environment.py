@@ -54,7 +54,7 @@ _CONVERTIBLE_FIELDS = frozenset(
 _RESOURCES = tuple(
     f"{verb}.{name}" for verb in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
 )
-_SUBSCRIPT = re.compile(r"(.+?)\['(.*)'\]", re.DOTALL)
+_SUBSCRIPT = r"(?s)(.+?)\['(.*)'\]"
 _BYTE_DIVISORS = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 _ONE_OF = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
 _ONE_OF_FOUR = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
@@ -111,7 +111,7 @@ def validate_field_ref(ref: ObjectFieldSelector, path: str, allowed: tuple[str, 
         yield required(at)
     elif ref.api_version != "v1":
         yield invalid(at, ref.field_path, f"error converting fieldPath: unsupported pod version: {ref.api_version}")
-    elif found := _SUBSCRIPT.fullmatch(ref.field_path):
+    elif found := re.fullmatch(_SUBSCRIPT, ref.field_path):
         yield from _validate_subscript(found[1], found[2], ref.field_path, path)
     elif ref.field_path not in _CONVERTIBLE_FIELDS:
         likely = nearest(ref.field_path, allowed)

@@ -5,9 +5,9 @@ Source: k8s.io/apimachinery v1.36 util/validation/field.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from attrs import fields, frozen, has
+from attrs import fields, has
 
 from kubelet_emu.api.gotext import quote
 from kubelet_emu.api.kinds import json_name
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
-@frozen
-class Fault:
+class Fault(NamedTuple):
     """One error; `at` is where it stands in the manifest, if that is not `path` (some of the server's paths differ)."""
 
     path: str

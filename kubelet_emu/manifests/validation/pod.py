@@ -77,7 +77,7 @@ def validate_template(template: PodTemplateSpec, path: str, gates: Gates) -> Ite
     ):
         for fault in faults:
             at = (fault.at or fault.path).replace(f"{path}.{name}", f"{path}.metadata.{name}", 1)
-            yield evolve(fault, at=at)
+            yield fault._replace(at=at)
     own = f"{path}.spec"
     context = Context(spec=template.spec, metadata=template.metadata, gates=gates, is_template=True)
     yield from validate_pod_spec(own, context)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+_INTEGER = r"0|-?[1-9][0-9]*"
 
 
 def validate_scheduling_gates(gates: tuple[PodSchedulingGate, ...], path: str) -> Iterator[Fault]:
@@ -86,7 +86,7 @@ def _validate_toleration_value(operator: str, value: str, path: str, context: Co
         case "Lt" | "Gt":
             if not has_comparison:
                 yield unsupported(at, operator, ("Equal", "Exists", "Lt", "Gt"))
-            elif not _INTEGER.fullmatch(value):
+            elif not re.fullmatch(_INTEGER, value):
                 yield invalid(f"{path}.value", value, "must be a valid integer")
         case _:
             allowed = ("Equal", "Exists", "Lt", "Gt") if has_comparison else ("Equal", "Exists")

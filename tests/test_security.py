@@ -78,7 +78,11 @@ COMMANDS = {
 def test_nothing_of_the_machine_is_touched(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "pod.yaml").write_text(HOSTILE)
     done = subprocess.run(
-        [sys.executable, "-c", WATCHED, *words, "pod.yaml"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-B", "-c", WATCHED, *words, "pod.yaml"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     *_, last = done.stdout.splitlines()
     assert "hostile" in done.stdout + done.stderr

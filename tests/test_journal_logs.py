@@ -16,7 +16,7 @@ from runtime.api import ContainerID, CRIError, LogLine, NotFoundError, RuntimeSe
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-
+    from datetime import datetime
 
 MAIN = ContainerID("c1")
 
@@ -27,11 +27,15 @@ class Lines:
     def __init__(self, error: CRIError | None = None) -> None:
         """Open the log."""
         self.error = error
+        self.since: datetime | None = None
         self.send, self._receive = trio.open_memory_channel[LogLine](10)
 
     @asynccontextmanager
-    async def container_logs(self, container_id: ContainerID, *, follow: bool = False) -> AsyncIterator[object]:
+    async def container_logs(
+        self, container_id: ContainerID, *, follow: bool = False, since: datetime | None = None
+    ) -> AsyncIterator[object]:
         assert container_id == MAIN
+        self.since = since
         assert follow
         if self.error is not None:
             raise self.error
@@ -60,6 +64,15 @@ async def test_every_line_of_a_run_is_recorded_in_order(autojump_clock: MockCloc
         LogRecord(at=at(1), ref=POD, container="main", run=2, line="one", stream="stderr"),
         LogRecord(at=at(1), ref=POD, container="main", run=2, line="two", stream="stderr"),
     ]
+
+
+async def test_a_log_is_read_on_from_a_time(autojump_clock: MockClock) -> None:
+    lines = Lines()
+    async with trio.open_nursery() as nursery:
+        follow, _ = follower(lines, nursery)
+        lines.send.close()
+        follow.follow(MAIN, POD, "main", 1, since=at(7))
+    assert lines.since == at(7)
 
 
 async def test_removal_waits_until_the_log_is_drained(autojump_clock: MockClock) -> None:

@@ -93,6 +93,11 @@ class APIServer:
             obj = _admitted(obj)
         return self._put(obj, WatchEventType.ADDED)
 
+    def restore(self, obj: APIObject) -> None:
+        """Store an object as a process before had it, deletion and status included; only its resourceVersion is new."""
+        self._resource_version = max(self._resource_version, int(obj.metadata.resource_version or 0))
+        self._put(obj, WatchEventType.ADDED)
+
     @overload
     def get(self, kind: Literal["Pod"], namespace: str, name: str) -> Pod | None: ...
     @overload

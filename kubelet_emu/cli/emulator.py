@@ -12,6 +12,9 @@ import structlog
 import trio
 from attrs import define, evolve
 
+from kubelet_emu.apiserver.keeping import ObjectKeeper
+from kubelet_emu.apiserver.objects import key_of
+from kubelet_emu.cli.going_on import objects_folder
 from kubelet_emu.cluster.bringing_down import bring_down
 from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.images.docker_config import DockerCredentials, docker_config_path
@@ -24,9 +27,11 @@ from kubelet_emu.kubelet.timing import timing_named
 from runtime.api import ContainerState, CRIError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Container
     from contextlib import AbstractAsyncContextManager
 
+    from kubelet_emu.apiserver.objects import ObjectKey
+    from kubelet_emu.apiserver.store import APIServer
     from kubelet_emu.cli.inputs import Inputs
     from kubelet_emu.cli.options import RunOptions
     from kubelet_emu.cli.run_plan import Running
@@ -48,6 +53,7 @@ class ClusterEmulator:
     cluster: Cluster
     inputs: Inputs
     control: Control | None = None
+    created: Container[ObjectKey] = frozenset()
 
     async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
         """Be the cluster until cancelled, and answer second terminals; containers live on."""
@@ -58,9 +64,10 @@ class ClusterEmulator:
             task_status.started()
 
     def create(self) -> None:
-        """Create what pods refer to, then the pods and workloads."""
+        """Create what pods refer to, then the pods and workloads; not what a process before had created."""
         for obj in (*self.inputs.stored, *self.inputs.runnables):
-            self.cluster.create(obj)
+            if key_of(obj) not in self.created:
+                self.cluster.create(obj)
 
     def delete_all(self, grace_period_seconds: int | None) -> None:
         """Delete every pod, then the workloads; in one step, so that no controller makes a new pod in between."""
@@ -142,7 +149,20 @@ async def open_emulator(
             stack.push_async_callback(_clean_up, runtime)
         status = await runtime.status()
         _check_clock(status, running)
-        yield make_cluster(running, cast("Runtime", runtime), status)
+        emulator = make_cluster(running, cast("Runtime", runtime), status)
+        _keep_objects(running, emulator.cluster.api)
+        yield emulator
+
+
+def _keep_objects(running: Running, api: APIServer) -> None:
+    """Have the API's objects kept for whoever goes on with this run if it is killed."""
+    plan = running.plan
+
+    def warn(text: str) -> None:
+        running.emit(NoteRecord(level="warning", text=text))
+
+    files = {} if plan.dead is None else dict(plan.dead.kept.files)
+    api.subscribe(ObjectKeeper(objects_folder(plan.instance), on_failure=warn, files=files))
 
 
 async def _clean_up(runtime: DockerRuntime) -> None:
@@ -162,16 +182,20 @@ def _check_clock(status: RuntimeStatus, running: Running) -> None:
 def make_cluster(running: Running, runtime: Runtime, status: RuntimeStatus) -> ClusterEmulator:
     """Return a cluster over an open runtime with the objects of a run."""
     plan = running.plan
+    dead = plan.dead
     cluster = Cluster(
         runtime=runtime,
         timebase=running.timebase,
         node=make_node(plan.options, plan.configuration, status),
         settings=make_settings(running),
-        seed=plan.seed,
+        seed=plan.cluster_seed,
         emit=running.emit,
         log=structlog.get_logger(),
+        restored=() if dead is None else dead.kept.objects,
+        logs_since=None if dead is None else dead.logs_since,
     )
-    return ClusterEmulator(cluster=cluster, inputs=plan.inputs, control=running.control)
+    created = frozenset() if dead is None else dead.kept.files
+    return ClusterEmulator(cluster=cluster, inputs=plan.inputs, control=running.control, created=created)
 
 
 def make_settings(running: Running) -> KubeletSettings:

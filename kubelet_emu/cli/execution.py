@@ -14,6 +14,7 @@ from attrs import define, evolve, field
 from kubelet_emu.cli.diagnostics import send_diagnostics
 from kubelet_emu.cli.exit_status import BAD_INPUT, Why, exit_status, outcome_of
 from kubelet_emu.cli.failures import InputError, explain
+from kubelet_emu.cli.going_on import RunFolder, digest_of, find_dead_run, take_up
 from kubelet_emu.cli.hint_watch import HintWatch
 from kubelet_emu.cli.inputs import read_inputs, show_problems
 from kubelet_emu.cli.mirror_options import mirrors_of
@@ -30,7 +31,7 @@ from kubelet_emu.config.kubelet_configuration import load as load_configuration
 from kubelet_emu.config.told import tell
 from kubelet_emu.embedding.instances import Instance, default_root, new_instance_id
 from kubelet_emu.journal.journal import Journal
-from kubelet_emu.journal.records import HeaderRecord
+from kubelet_emu.journal.records import HeaderRecord, NoteRecord
 from kubelet_emu.journal.redact import Redactor
 from kubelet_emu.journal.summary import summarize
 from kubelet_emu.journal.summary_text import format_summary
@@ -42,12 +43,14 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
+    from kubelet_emu.cli.going_on import DeadRun
     from kubelet_emu.cli.inputs import Inputs
     from kubelet_emu.cli.options import RunOptions
     from kubelet_emu.cli.outputs import Outputs, Streams
     from kubelet_emu.cli.session import Emulator
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.journal.encode import Entry
+    from kubelet_emu.journal.journal import Sink
     from kubelet_emu.journal.records import Record
 
 MAX_SEED = 2**32
@@ -71,11 +74,11 @@ def execute(
 
 def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
     """Read what the user names; None when something of it is wrong, which is then said."""
-    seed = random.SystemRandom().randrange(MAX_SEED) if options.seed is None else options.seed
+    root = options.root_dir or default_root(os.environ, os.getuid())
     configuration = _read_configuration(options, streams)
     features = _features(options, configuration or KubeletConfiguration())
     mirrors = mirrors_of(options.registry_mirrors, options.registry_hosts, lambda text: print(text, file=streams.err))
-    inputs = read_inputs(options, features, random.Random(f"{seed}/names"))  # noqa: S311 - names, not secrets
+    seed, inputs, dead = _read(options, features, root, streams)
     show_problems(inputs, streams.err)
     for file in inputs.simulation_files:
         print(f"containers do what {file} says", file=streams.err)
@@ -84,16 +87,53 @@ def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
     if not inputs.runnables:
         raise InputError("nothing to run: no Pod, Job or other workload in " + ", ".join(options.manifests))
     _check_moment(options, inputs)
-    root = options.root_dir or default_root(os.environ, os.getuid())
+    if dead is not None and (dead := _taken_up(dead, streams)) is None:
+        seed, inputs = _read_anew(options, features)
     return Plan(
         options=options,
         inputs=inputs,
         configuration=configuration,
         features=features,
-        instance=Instance(root=root, id="simulated" if options.is_simulated else new_instance_id()),
+        instance=Instance(root=root, id=_instance_id(options, dead)),
         seed=seed,
         mirrors=mirrors,
+        dead=dead,
     )
+
+
+def _read(
+    options: RunOptions, features: FeatureGates, root: Path, streams: Streams
+) -> tuple[int, Inputs, DeadRun | None]:
+    """Read the manifests with the seed of the dead run of the same ones, if there is one: it names what has no name."""
+    dead = find_dead_run(options, root)
+    if dead is not None:
+        inputs = _read_inputs(options, features, dead.file.seed)
+        if dead.file.digest == digest_of(inputs.sources):
+            return dead.file.seed, inputs, dead
+        print(f"starts anew: the manifests are not those of the killed run {dead.id}", file=streams.err)
+    return *_read_anew(options, features), None
+
+
+def _read_anew(options: RunOptions, features: FeatureGates) -> tuple[int, Inputs]:
+    seed = random.SystemRandom().randrange(MAX_SEED) if options.seed is None else options.seed
+    return seed, _read_inputs(options, features, seed)
+
+
+def _read_inputs(options: RunOptions, features: FeatureGates, seed: int) -> Inputs:
+    return read_inputs(options, features, random.Random(f"{seed}/names"))  # noqa: S311 - names, not secrets
+
+
+def _taken_up(dead: DeadRun, streams: Streams) -> DeadRun | None:
+    try:
+        return take_up(dead, lambda text: print(f"warning: {text}", file=streams.err))
+    except OSError as error:
+        raise InputError(f"--root-dir: {error.filename}: {error.strerror}") from error
+
+
+def _instance_id(options: RunOptions, dead: DeadRun | None) -> str:
+    if dead is not None:
+        return dead.id
+    return "simulated" if options.is_simulated else new_instance_id()
 
 
 def _check_moment(options: RunOptions, inputs: Inputs) -> None:
@@ -185,12 +225,16 @@ class _Run:
     waits: WaitWatch = field(init=False)
     pulls: PullWatch = field(init=False)
     reach: Reach | None = field(default=None, init=False)
+    folder: RunFolder = field(init=False)
     _drawn: list[Entry] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Build session and journal."""
         options = self.plan.options
-        pictures = () if options.timeline is None else (AfterEnd(self._drawn.append),)
+        self.folder = RunFolder(self.plan.instance)
+        more: list[Sink] = [] if options.timeline is None else [AfterEnd(self._drawn.append)]
+        if not options.is_simulated:
+            more.append(self.folder)
         self.session = Session(
             emit=self.emit,
             abandon=self._abandon,
@@ -210,7 +254,7 @@ class _Run:
         shown = self.outputs.sinks(self.timebase.epoch, options)
         self.journal = Journal(
             now=self.timebase.now,
-            sinks=(*shown, *pictures, *kept, self.session, self.hints, self.waits),
+            sinks=(*shown, *more, *kept, self.session, self.hints, self.waits),
             redactor=Redactor(key=self._redaction_key(), log_values=options.log_values),
             secrets=self.outputs.secrets,
         )
@@ -248,7 +292,7 @@ class _Run:
         self._sum_up(why)
         if self.plan.options.timeline is not None:
             self._draw(self.plan.options.timeline)
-        if self.plan.options.keep:
+        if self.plan.options.keep and self.plan.dead is None:
             self.outputs.say(_kept(self.plan.instance))
         return why
 
@@ -276,7 +320,7 @@ class _Run:
         instance, options = self.plan.instance, self.plan.options
         control = None
         if self.reach is not None:
-            _make_folder(instance)
+            self._make_folder()
             control = self.reach.open()
         running = Running(plan=self.plan, emit=self.emit, timebase=self.timebase, on_pull=self.pulls, control=control)
         try:
@@ -284,8 +328,24 @@ class _Run:
         finally:
             if self.reach is not None:
                 self.reach.close(self.outputs.say)
-            if not (options.is_simulated or options.keep or self.session.left()):
+            if self.plan.dead is not None and not self.folder.is_cleaned():
+                self.outputs.say(_kept(instance))
+            elif not (options.is_simulated or options.keep or self.session.left()):
                 instance.remove()
+
+    def _make_folder(self) -> None:
+        """Make the state folder, or go on with the one of the run before; InputError where that can't be done."""
+        plan = self.plan
+        try:
+            if plan.dead is None:
+                plan.instance.create()
+            self.folder.begin(plan.options, digest_of(plan.inputs.sources), plan.seed, plan.starts)
+        except OSError as error:
+            raise InputError(f"--root-dir: {error.filename}: {error.strerror}") from error
+        if plan.dead is not None:
+            what = ", ".join(f"{obj.kind.lower()}/{obj.metadata.name}" for obj in plan.dead.kept.objects)
+            text = f"goes on with the run {plan.dead.id}, whose process was killed: {what or 'all is over'}"
+            self.emit(NoteRecord(text=f"{text}; --replace starts anew"))
 
     def _abandon(self, because: str, status: int) -> None:
         """Leave the process at once, naming what is left."""
@@ -293,13 +353,6 @@ class _Run:
         self.outputs.say(f"{because}: leaving at once", *lines, _kept(self.plan.instance))
         self.outputs.leave()
         os._exit(status)
-
-
-def _make_folder(instance: Instance) -> None:
-    try:
-        instance.create()
-    except OSError as error:
-        raise InputError(f"--root-dir: {error.filename}: {error.strerror}") from error
 
 
 def _header(plan: Plan, timebase: Timebase) -> HeaderRecord:

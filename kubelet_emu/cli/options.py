@@ -133,6 +133,7 @@ class RunOptions:
     trace: Path | None = None
     timeline: Path | None = None
     keep: bool = False
+    replace: bool = False
     root_dir: Path | None = None
     node_name: str = ""
     node_capacity: NodeCapacity = field(factory=NodeCapacity)

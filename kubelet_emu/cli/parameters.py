@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
-_NOT_OF_RECORD = frozenset({"runtime", "until", "speed", "sim_on_term", "simulate", "output"})
+_NOT_OF_RECORD = frozenset({"runtime", "until", "speed", "sim_on_term", "simulate", "output", "replace"})
 _OF_SIMULATED = frozenset({"until", "speed", "sim_on_term", "simulate"})
 
 PATH = click.Path(path_type=Path, dir_okay=False)
@@ -115,6 +115,9 @@ PARAMETERS: tuple[click.Option, ...] = (
     *MIRROR_PARAMETERS,
     click.Option(["--now"], is_flag=True, help="Run the Job of each CronJob once, at once; schedules are not kept."),
     click.Option(["--keep"], is_flag=True, help="Remove nothing at the end."),
+    click.Option(
+        ["--replace"], is_flag=True, help="Start anew where a killed run of the same manifests could be gone on with."
+    ),
     click.Option(
         ["--root-dir"], type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Where state is kept."
     ),

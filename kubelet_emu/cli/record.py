@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from attrs import evolve
 
 from kubelet_emu.cli.parameters import record_parameters, to_options
 
@@ -50,7 +51,7 @@ def command(manifests: tuple[str, ...], file: Path | None, force: bool, **given:
         raise click.UsageError(f"{target}: there is no folder {str(target.parent)!r}")
     recording = RunRecording()
     streams = Streams(listeners=(recording,)) if target != STDOUT else Streams(out=sys.stderr, listeners=(recording,))
-    status = execute(to_options(manifests, given), streams, open_emulator)
+    status = execute(evolve(to_options(manifests, given), replace=True), streams, open_emulator)
     if recording.has_ended:
         write(recording, target, manifests)
     sys.exit(status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -9,6 +10,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kubelet_emu.cli.going_on import DeadRun
     from kubelet_emu.cli.inputs import Inputs
     from kubelet_emu.cli.options import RunOptions
     from kubelet_emu.config.features import FeatureGates
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class Plan:
-    """Everything that is decided before the engine is touched."""
+    """Everything that is decided before the engine is touched; `dead` is the run that this one goes on with."""
 
     options: RunOptions
     inputs: Inputs
@@ -32,6 +34,17 @@ class Plan:
     instance: Instance
     seed: int
     mirrors: tuple[Mirror, ...] = ()
+    dead: DeadRun | None = None
+
+    @property
+    def starts(self) -> int:
+        """Return how many processes this run has had, this one included."""
+        return 1 if self.dead is None else self.dead.file.starts + 1
+
+    @property
+    def cluster_seed(self) -> int:
+        """Return the seed of names, uids and waits: a process that goes on doesn't give them out again."""
+        return self.seed if self.dead is None else random.Random(f"{self.seed}/{self.starts}").getrandbits(32)  # noqa: S311
 
 
 @frozen(kw_only=True)

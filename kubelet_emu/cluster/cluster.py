@@ -20,6 +20,7 @@ from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.cluster.update_admission import admit_update
 from kubelet_emu.jobs.controller import JobController
 from kubelet_emu.journal.logs import LogFollower
+from kubelet_emu.journal.records import ObjectRef
 from kubelet_emu.kubelet.api_journal import APIJournal
 from kubelet_emu.kubelet.kubelet import Kubelet
 from kubelet_emu.kubelet.recorder import Recorder
@@ -33,6 +34,7 @@ from runtime.api import ContainerState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import datetime
 
     from structlog.typing import FilteringBoundLogger
 
@@ -53,7 +55,11 @@ WORKLOAD_KINDS = ("CronJob", "Deployment", "ReplicaSet", "StatefulSet", "DaemonS
 
 @define(eq=False, kw_only=True)
 class Cluster:
-    """API server, scheduler, controllers and kubelet over one runtime."""
+    """API server, scheduler, controllers and kubelet over one runtime.
+
+    `restored` are the objects of a process that was killed: the cluster goes on with them and with what the runtime
+    has, as a node does after a restart of its kubelet. Logs are read on from `logs_since`.
+    """
 
     runtime: Runtime
     timebase: Timebase
@@ -63,6 +69,8 @@ class Cluster:
     emit: Callable[[Record], None]
     log: FilteringBoundLogger
     source_of: Callable[[APIObject], str] = lambda _: ""
+    restored: tuple[APIObject, ...] = ()
+    logs_since: datetime | None = None
     api: APIServer = field(init=False)
     recorder: Recorder = field(init=False)
     _runs: RunJournal = field(init=False)
@@ -122,6 +130,9 @@ class Cluster:
             self._scheduler = Scheduler(api=self.api, node=lambda: self.node, recorder=recorder, now=self.timebase.now)
             self.api.subscribe(self._scheduler)
             self.api.subscribe(self._forget_deleted)
+            for obj in self.restored:
+                self.api.restore(obj)
+            await self._read_logs_on()
             jobs = JobController(
                 api=self.api,
                 timebase=self.timebase,
@@ -137,6 +148,16 @@ class Cluster:
             await nursery.start(workloads.run)
             await self.start_kubelet()
             task_status.started()
+
+    async def _read_logs_on(self) -> None:
+        """Read on in the logs of restored pods; CRIError."""
+        for pod in self.restored:
+            if pod.kind != "Pod":
+                continue
+            for summary in await self.runtime.list_containers(pod.metadata.uid):
+                ref, name, run = ObjectRef.of(pod.metadata), summary.metadata.name, summary.metadata.attempt + 1
+                if summary.state is not ContainerState.CREATED:
+                    self.logs.follow(summary.id, ref, name, run, since=self.logs_since)
 
     def create(self, obj: T) -> T:
         """Create an object as it was admitted; a CronJob with its Job for now. APIError."""
@@ -169,7 +190,7 @@ class Cluster:
             seed=self.seed,
             logs=self.logs,
             log=self.log,
-            is_restarted=self._starts > 0,
+            is_restarted=self._starts > 0 or bool(self.restored),
             static_folder=self.static_folder,
             allocations=self.allocations,
             runs=self._runs,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,5 +48,16 @@ class Instance:
         self.path.mkdir(mode=0o700)
 
     def remove(self) -> None:
-        """Remove the folder with its content; what can't be removed stays."""
+        """Remove the folder with its content; what can't be removed stays.
+
+        Whose it is goes last: if this process is killed meanwhile, the next sweep knows that it is nobody's.
+        """
+        from runtime.docker.state_folder import OWNER_FILE  # noqa: PLC0415 - few programs remove a folder
+
+        with suppress(OSError):
+            for each in [each for each in self.path.iterdir() if each.name != OWNER_FILE]:
+                if each.is_dir() and not each.is_symlink():
+                    shutil.rmtree(each, ignore_errors=True)
+                else:
+                    each.unlink(missing_ok=True)
         shutil.rmtree(self.path, ignore_errors=True)

@@ -15,6 +15,7 @@ from runtime.api import CRIError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from kubelet_emu.journal.records import ObjectRef, Record
     from runtime.api import ContainerID, LogLine, RuntimeService
@@ -46,20 +47,22 @@ class LogFollower:
     silence_seconds: float = 5.0
     _readings: dict[ContainerID, _Reading] = field(factory=dict, init=False)
 
-    def follow(self, container_id: ContainerID, ref: ObjectRef, container: str, run: int) -> None:
-        """Begin to read the log of a run that has just started; a second call for the same run does nothing."""
+    def follow(
+        self, container_id: ContainerID, ref: ObjectRef, container: str, run: int, *, since: datetime | None = None
+    ) -> None:
+        """Begin to read the log of a run, from its start or a time on; a second call for the same run does nothing."""
         if container_id not in self._readings:
             reading = self._readings[container_id] = _Reading(ref, container, run)
-            self.nursery.start_soon(self._follow, container_id, reading)
+            self.nursery.start_soon(self._follow, container_id, reading, since)
 
-    async def _follow(self, container_id: ContainerID, reading: _Reading) -> None:
+    async def _follow(self, container_id: ContainerID, reading: _Reading, since: datetime | None) -> None:
         """Emit a run's lines from its first to its last.
 
         A container that is gone has no lines; another failure of the runtime becomes a note. Cancellation leaves the
         rest unread.
         """
         try:
-            async with self.runtime.container_logs(container_id, follow=True) as lines:
+            async with self.runtime.container_logs(container_id, follow=True, since=since) as lines:
                 async for line in lines:
                     reading.lines += 1
                     self.emit(_record(line, reading))

@@ -5,10 +5,11 @@ Nothing without our instance label is ever looked at.
 
 from __future__ import annotations
 
-import json
+import shutil
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import attrs
 import trio
 from attrs import define
 
@@ -16,6 +17,7 @@ from runtime.api import CRIError, NotFoundError
 from runtime.docker import naming
 from runtime.docker.folders import FolderStore, folder_names
 from runtime.docker.owner import Owner
+from runtime.docker.state_folder import OWNER_FILE, give_up, read_owner, write_owner
 from runtime.docker.volumes import volumes_folder
 
 if TYPE_CHECKING:
@@ -26,8 +28,9 @@ if TYPE_CHECKING:
     from runtime.docker.making import Maker
     from runtime.docker.volumes import Volumes
 
-OWNER_FILE = "runtime-owner.json"
 KEPT_FILE = "runtime-kept.json"
+UNOWNED_SECONDS = 60.0
+"""Whoever makes a folder writes its name into it sooner."""
 
 
 @define(eq=False)
@@ -52,7 +55,7 @@ class Cleaner:
         folder = trio.Path(root / "instances" / self.instance)
         try:
             await folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            await (folder / OWNER_FILE).write_text(json.dumps(attrs.asdict(self.owner)))
+            write_owner(root / "instances" / self.instance, self.owner)
             if self.is_kept:
                 await (folder / KEPT_FILE).write_text("{}")
         except OSError as error:
@@ -66,10 +69,13 @@ class Cleaner:
         owned: dict[str, list[Mapping[str, str]]] = {}
         for labels in [*await self._container_labels(), *await self._volume_labels(), *self._folder_labels()]:
             owned.setdefault(labels[naming.INSTANCE_LABEL], []).append(labels)
-        dead = [name for name, found in owned.items() if self._is_dead(name, found, include_kept=include_kept)]
-        for name in dead:
-            await self._remove(name)
-        return tuple(sorted(dead))
+        removed = []
+        for name, found in owned.items():
+            if self._is_dead(name, found, include_kept=include_kept) and self._is_given_up(name):
+                await self._remove(name)
+                removed.append(name)
+        self._remove_unowned_folders()
+        return tuple(sorted(removed))
 
     def _is_dead(self, instance: str, found: list[Mapping[str, str]], *, include_kept: bool) -> bool:
         """Tell whether all owners of an instance's objects are dead, and nobody else has taken it over."""
@@ -77,21 +83,32 @@ class Cleaner:
             return False
         if not include_kept and any(naming.KEEP_LABEL in labels for labels in found):
             return False
-        current = self._owner_of_folder(instance)
+        current = None if self.volumes.root is None else read_owner(self.volumes.root / "instances" / instance)
         if current is not None:
             return current.is_proven_dead(self.owner)
         owners = [Owner.of_labels(labels) for labels in found]
         return all(owner is not None and owner.is_proven_dead(self.owner) for owner in owners)
 
-    def _owner_of_folder(self, instance: str) -> Owner | None:
-        """Return who claimed an instance last, None when nobody wrote that down here."""
-        root = self.volumes.root
-        if root is None:
-            return None
+    def _is_given_up(self, instance: str) -> bool:
+        """Let nobody go on with a dead run; False when somebody was quicker."""
+        if self.volumes.root is None:
+            return True
         try:
-            return Owner(**json.loads((root / "instances" / instance / OWNER_FILE).read_text()))
-        except (OSError, ValueError, TypeError):
-            return None
+            return give_up(self.volumes.root / "instances" / instance, self.owner)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+
+    def _remove_unowned_folders(self) -> None:
+        """Remove folders whose process was killed before it could write into them: they are empty."""
+        if self.volumes.root is None:
+            return
+        instances = self.volumes.root / "instances"
+        for folder in [instances / name for name in folder_names(instances)]:
+            with suppress(OSError):
+                if time.time() - folder.stat().st_mtime > UNOWNED_SECONDS:  # noqa: TID251 - a file's time is the machine's
+                    folder.rmdir()
 
     async def _container_labels(self) -> list[Mapping[str, str]]:
         wanted = {"label": naming.INSTANCE_LABEL}
@@ -110,7 +127,7 @@ class Cleaner:
             return []
         found: list[Mapping[str, str]] = []
         for name in folder_names(root / "instances"):
-            owner = self._owner_of_folder(name)
+            owner = read_owner(root / "instances" / name)
             if owner is not None:
                 kept = {naming.KEEP_LABEL: "true"} if (root / "instances" / name / KEPT_FILE).exists() else {}
                 found.append({naming.INSTANCE_LABEL: name, **owner.labels(), **kept})
@@ -152,8 +169,10 @@ def _remove_folders(root: Path, instance: str) -> None:
     """Remove an instance's volumes and what is written down of it, and its folder if no other folder is in it."""
     FolderStore(volumes_folder(root, instance)).remove_all()
     folder = root / "instances" / instance
+    shutil.rmtree(folder / "objects", ignore_errors=True)
     try:
-        for file in [each for each in folder.iterdir() if each.is_symlink() or not each.is_dir()]:
+        files = [each for each in folder.iterdir() if each.is_symlink() or not each.is_dir()]
+        for file in sorted(files, key=lambda each: each.name == OWNER_FILE):  # whose it is stays to the last
             file.unlink(missing_ok=True)
         folder.rmdir()
     except OSError:

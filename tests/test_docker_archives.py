@@ -99,3 +99,19 @@ def test_the_content_of_a_folder_is_named_parents_first() -> None:
     engine = Engine.of(archive_of(("v", None), ("v/a", b"x" * 3000), ("v/b", None), ("v/b/../../c", "/etc")))
     assert content_of(engine, "web", "/log") == ["v", "v/a", "v/b", "v/b/../../c"]
     assert engine.is_closed
+
+
+@define
+class EngineWithALink:
+    """Answers with a link at one path, and with a file at the path that it leads to."""
+
+    def get_archive(self, name: str, path: str) -> tuple[Iterator[bytes], dict[str, object]]:
+        assert name == "web"
+        answers = {"/etc/passwd": ("/usr/passwd", "nowhere"), "/usr/passwd": ("", b"root")}
+        target, content = answers[path]
+        return (piece for piece in [archive_of(("passwd", content))]), {"linkTarget": target}
+
+
+@pytest.mark.parametrize(("follow", "expected"), [(True, b"root"), (False, b"")])
+def test_a_link_is_followed_when_that_is_asked_for(follow: bool, expected: bytes) -> None:  # noqa: FBT001 - a table
+    assert read_end(EngineWithALink(), "web", "/etc/passwd", 100, follow=follow) == expected

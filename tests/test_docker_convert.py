@@ -146,7 +146,17 @@ def test_names_that_are_not_ours_are_shown_as_they_are() -> None:
 
 @pytest.mark.parametrize(
     ("user", "uid", "username"),
-    [("", None, ""), ("1000:1000", 1000, ""), ("0", 0, ""), ("app:app", None, "app")],
+    [
+        ("", None, ""),
+        ("1000:1000", 1000, ""),
+        ("0", 0, ""),
+        ("app:app", None, "app"),
+        (":1000", None, ""),
+        ("-1", -1, ""),
+        ("9223372036854775807", 2**63 - 1, ""),
+        ("9223372036854775808", None, "9223372036854775808"),
+        ("\u0661", None, "\u0661"),
+    ],
 )
 def test_the_images_user(user: str, uid: int | None, username: str) -> None:
     image = convert.image({"Id": "i", "Config": {"User": user, "Env": ["A=b=c"]}, "RepoTags": ["<none>:<none>", "a:1"]})

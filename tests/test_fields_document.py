@@ -44,7 +44,6 @@ SPEC = {
     "PodSecurityContext.seLinuxChangePolicy": "securityContext: {seLinuxChangePolicy: Recursive}",
     "PodSecurityContext.seLinuxOptions": "securityContext: {seLinuxOptions: {level: s0}}",
     "PodSecurityContext.seccompProfile": "securityContext: {seccompProfile: {type: Localhost, localhostProfile: a}}",
-    "PodSecurityContext.supplementalGroupsPolicy": "securityContext: {supplementalGroupsPolicy: Strict}",
     "PodSecurityContext.windowsOptions": "securityContext: {windowsOptions: {runAsUserName: a}}",
 }
 _REQUIRED = "nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: []}]}"
@@ -55,6 +54,8 @@ SPEC |= {
     " preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {}}]}}",
 }
 CONTAINER = {
+    "Capabilities.add": "securityContext: {capabilities: {add: [CAP_CHOWN]}}",
+    "Capabilities.drop": "securityContext: {capabilities: {drop: [FOO]}}",
     "Container.volumeDevices": "volumeDevices: [{name: v, devicePath: /dev/x}]",
     "ContainerPort.hostIP": "ports: [{containerPort: 1, hostPort: 1, hostIP: 10.0.0.9}]",
     "Lifecycle.stopSignal": "lifecycle: {stopSignal: SIGINT}",

@@ -86,7 +86,14 @@ def test_a_claim_is_told_to_be_an_empty_folder(source: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "paths"),
     [
-        ("securityContext: {supplementalGroupsPolicy: Strict}", ["securityContext.supplementalGroupsPolicy"]),
+        ("securityContext: {supplementalGroupsPolicy: Strict}", []),
+        (
+            (
+                "initContainers: [{name: i, image: i, "
+                "securityContext: {capabilities: {drop: [all], add: [kill, CAP_KILL]}}}]"
+            ),
+            ["initContainers[0].securityContext.capabilities.add[1]"],
+        ),
         ("securityContext: {supplementalGroupsPolicy: Merge, appArmorProfile: {type: RuntimeDefault}}", []),
         ("securityContext: {seLinuxOptions: {level: s0}}", ["securityContext.seLinuxOptions"]),
         ("securityContext: {seccompProfile: {type: RuntimeDefault}}", []),

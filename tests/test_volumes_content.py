@@ -284,6 +284,29 @@ def test_host_paths_are_looked_at_and_made(tmp_path: Path) -> None:
     assert not (tmp_path / "no").exists()
 
 
+def test_what_a_machine_refuses_is_told_in_a_kubelets_words(tmp_path: Path) -> None:
+    host = LocalHostPaths()
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "nowhere").symlink_to("missing")
+    told = []
+    for call, path in (
+        (lambda at: host.make(at, Creation.FILE), tmp_path / "none" / "f"),
+        (lambda at: host.make(at, Creation.DIRECTORY), tmp_path / "nowhere"),
+        (lambda at: host.make(at, Creation.DIRECTORY), tmp_path / "file" / "d"),
+        (host.look, tmp_path / "loop"),
+    ):
+        with pytest.raises(SetUpError) as raised:
+            call(str(path))
+        told.append(str(raised.value))
+    assert told == [
+        f"open {tmp_path}/none/f: no such file or directory",
+        f"mkdir {tmp_path}/nowhere: file exists",
+        f"mkdir {tmp_path}/file/d: not a directory",
+        f"stat {tmp_path}/loop: too many levels of symbolic links",
+    ]
+
+
 def test_a_simulated_host_remembers_what_was_made() -> None:
     host = SimulatedHostPaths()
     for path, creation in (("/d", Creation.DIRECTORY), ("/f", Creation.FILE), ("/n", Creation.NOTHING)):

@@ -60,14 +60,16 @@ MOUNTS = {
 """Fields that say how a container gets at a volume."""
 
 LOCALHOST = "Localhost is read from /var/lib/kubelet/seccomp of this machine; in virtual time there is none"
+NO_CAPABILITY = "has no effect, as on a node with containerd"
 PARTS = {
+    "Capabilities.add": f"a name with CAP_, or that no kernel has, {NO_CAPABILITY}",
+    "Capabilities.drop": f"a name with CAP_, or that no kernel has, {NO_CAPABILITY}",
     "ContainerPort.hostIP": "an address that is no loopback one counts only with `--publish-address`",
     "ContainerPort.hostPort": "not opened for an init container, nor is it on a node",
     "EmptyDirVolumeSource.medium": "HugePages: there are none here, so the pod waits",
     "Lifecycle.stopSignal": "behind the gate ContainerStopSignals, as in a cluster; off, the field is dropped",
     "ObjectMeta.annotations": "those of AppArmor are ignored, the others are kept and can be read",
     "PodSecurityContext.seccompProfile": LOCALHOST,
-    "PodSecurityContext.supplementalGroupsPolicy": "Strict is ignored: the engine adds the groups of the image",
     "PodSpec.affinity": "what a node's own admission looks at is kept to; nothing chooses among nodes",
     "PodSpec.automountServiceAccountToken": "true mounts nothing by itself; a token that the pod's volumes name has a"
     " stand-in",

@@ -77,10 +77,10 @@ _WORKS = {
     "ContainerRestartRule": "action exitCodes",
     "ContainerRestartRuleOnExitCodes": "operator values",
     "PodSecurityContext": """fsGroup fsGroupChangePolicy runAsGroup runAsNonRoot runAsUser supplementalGroups
-        sysctls""",
+        supplementalGroupsPolicy sysctls""",
     "SecurityContext": """allowPrivilegeEscalation capabilities privileged readOnlyRootFilesystem runAsGroup
         runAsNonRoot runAsUser""",
-    "Capabilities": "add drop",
+    "Capabilities": "",
     "SeccompProfile": "localhostProfile type",
     "Sysctl": "name value",
     "VolumeMount": "name mountPath readOnly subPath subPathExpr",

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubelet_emu.manifests.field_reasons import APP_ARMOR, LOCALHOST, SE_LINUX, SECURITY, WINDOWS
+from kubelet_emu.manifests.field_reasons import APP_ARMOR, LOCALHOST, NO_CAPABILITY, SE_LINUX, SECURITY, WINDOWS
+from runtime.api.capabilities import ALL, KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kubelet_emu.api.object_meta import ObjectMeta
     from kubelet_emu.api.v1 import AnyContainer, PodSpec
-    from kubelet_emu.api.v1_security import PodSecurityContext, SecurityContext
+    from kubelet_emu.api.v1_security import Capabilities, PodSecurityContext, SecurityContext
 
 _APP_ARMOR_KEY = "container.apparmor.security.beta.kubernetes.io/"
-_STRICT = "supplementalGroupsPolicy Strict is ignored: the engine adds the groups of the image's /etc/group"
 
 
 def annotations_not_emulated(metadata: ObjectMeta) -> Iterator[tuple[str, str]]:
@@ -28,8 +28,6 @@ def security_not_emulated(spec: PodSpec) -> Iterator[tuple[str, str]]:
     """Yield field and reason of each, below the pod's spec."""
     context = spec.security_context
     if context is not None:
-        if context.supplemental_groups_policy == "Strict":
-            yield "securityContext.supplementalGroupsPolicy", _STRICT
         if context.se_linux_change_policy is not None:
             yield "securityContext.seLinuxChangePolicy", SECURITY["PodSecurityContext.seLinuxChangePolicy"]
         yield from _of_both("securityContext", context)
@@ -45,9 +43,20 @@ def security_not_emulated(spec: PodSpec) -> Iterator[tuple[str, str]]:
 
 
 def _of_container(path: str, context: SecurityContext) -> Iterator[tuple[str, str]]:
+    if context.capabilities is not None:
+        yield from _capabilities(f"{path}.capabilities", context.capabilities)
     if context.proc_mount not in {None, "Default"}:
         yield f"{path}.procMount", SECURITY["SecurityContext.procMount"]
     yield from _of_both(path, context)
+
+
+def _capabilities(path: str, given: Capabilities) -> Iterator[tuple[str, str]]:
+    for field, names in (("add", given.add), ("drop", given.drop)):
+        for index, name in enumerate(names):
+            if name.upper() not in {ALL, *KNOWN}:
+                bare = name.upper().removeprefix("CAP_")
+                mended = f": write {bare}" if bare in KNOWN else ": no kernel has it"
+                yield f"{path}.{field}[{index}]", f"capability {name!r} in {field} {NO_CAPABILITY}{mended}"
 
 
 def _of_both(path: str, context: PodSecurityContext | SecurityContext) -> Iterator[tuple[str, str]]:

@@ -89,6 +89,7 @@ def container_security(
         run_as_username=username,
         run_as_group=group,
         supplemental_groups=supplemental_groups(pod),
+        supplemental_groups_policy=of_pod.supplemental_groups_policy or "Merge",
         privileged=bool(own.privileged),
         add_capabilities=capabilities.add if capabilities else (),
         drop_capabilities=capabilities.drop if capabilities else (),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from attrs import define, field
 
+from kubelet_emu.volumes.content import SetUpError
 from kubelet_emu.volumes.host_path import Creation, FileKind
 
 _KINDS = {
@@ -22,22 +23,35 @@ class LocalHostPaths:
     """hostPath on the machine that runs us, which must be the engine's."""
 
     def look(self, path: str) -> FileKind:
-        """Return what is at a path, symbolic links followed; OSError where it can't be seen."""
+        """Return what is at a path, symbolic links followed; SetUpError where it can't be seen."""
         try:
             mode = Path(path).stat().st_mode
         except (FileNotFoundError, NotADirectoryError):
             return FileKind.MISSING
+        except OSError as error:
+            raise _refused("stat", path, error) from error
         return _KINDS.get(stat.S_IFMT(mode), FileKind.OTHER)
 
     def make(self, path: str, creation: Creation) -> None:
-        """Make a directory with its parents (0755) or an empty file (0644) without them; OSError."""
+        """Make a directory with its parents (0755) or an empty file (0644) without them; SetUpError."""
         match creation:
             case Creation.NOTHING:
                 return
             case Creation.DIRECTORY:
-                Path(path).mkdir(mode=0o755, parents=True, exist_ok=True)
+                try:
+                    Path(path).mkdir(mode=0o755, parents=True, exist_ok=True)
+                except OSError as error:
+                    raise _refused("mkdir", path, error) from error
             case Creation.FILE:
-                Path(path).touch(mode=0o644)
+                try:
+                    Path(path).touch(mode=0o644)
+                except OSError as error:
+                    raise _refused("open", path, error) from error
+
+
+def _refused(call: str, path: str, error: OSError) -> SetUpError:
+    """Return what a kubelet says of a call that its machine refused (Go's PathError)."""
+    return SetUpError(f"{call} {error.filename or path}: {(error.strerror or str(error)).lower()}")
 
 
 @define

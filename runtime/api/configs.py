@@ -94,12 +94,16 @@ class SeccompProfile:
 
 @frozen(kw_only=True)
 class LinuxSecurityContext:
-    """Who a container runs as and what it may do. A None leaves the image's or the runtime's default."""
+    """Who a container runs as and what it may do. A None leaves the image's or the runtime's default.
+
+    `supplemental_groups_policy` is Merge (the groups that the image has for the user come, too) or Strict.
+    """
 
     run_as_user: int | None = None
     run_as_username: str | None = None
     run_as_group: int | None = None
     supplemental_groups: tuple[int, ...] = ()
+    supplemental_groups_policy: str = "Merge"
     privileged: bool = False
     add_capabilities: tuple[str, ...] = ()
     drop_capabilities: tuple[str, ...] = ()

@@ -34,8 +34,17 @@ class _Chunks:
 
 
 @contextmanager
-def _opened(client: Any, name: str, path: str) -> Iterator[tarfile.TarFile]:  # noqa: ANN401 - the SDK's client
-    chunks, _ = client.get_archive(name, path)
+def _opened(
+    client: Any,  # noqa: ANN401 - the SDK's client
+    name: str,
+    path: str,
+    *,
+    follow: bool = False,
+) -> Iterator[tarfile.TarFile]:
+    chunks, found = client.get_archive(name, path)
+    if follow and found["linkTarget"]:
+        chunks.close()
+        chunks, _ = client.get_archive(name, found["linkTarget"])
     try:
         with closing(chunks), tarfile.open(fileobj=cast("IO[bytes]", _Chunks(chunks)), mode="r|") as archive:
             yield archive
@@ -43,13 +52,20 @@ def _opened(client: Any, name: str, path: str) -> Iterator[tarfile.TarFile]:  # 
         raise CRIError(f"the engine's archive of {path} can't be read: {error}") from error
 
 
-def read_end(client: Any, name: str, path: str, last_bytes: int) -> bytes:  # noqa: ANN401 - the SDK's client
-    """Return the end of a regular file of a container; empty for everything else.
+def read_end(
+    client: Any,  # noqa: ANN401 - the SDK's client
+    name: str,
+    path: str,
+    last_bytes: int,
+    *,
+    follow: bool = False,
+) -> bytes:
+    """Return the end of a regular file of a container; empty for everything else. `follow` reads what a link leads to.
 
     It takes as much memory as is asked for, however long the file is. CRIError when the archive breaks off, and what
     the SDK raises.
     """
-    with _opened(client, name, path) as archive:
+    with _opened(client, name, path, follow=follow) as archive:
         entry = archive.next()
         stream = archive.extractfile(entry) if entry is not None and entry.isreg() else None
         end = b""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runtime.api import ContainerConfig, LinuxContainerResources, LinuxSecurityContext, NamespaceMode
+from runtime.api.capabilities import capability_changes
 from runtime.api.seccomp import check_seccomp
 from runtime.docker import naming
 
@@ -108,6 +109,7 @@ def container_body(
 def _container_host_config(config: ContainerConfig, sandbox_id: SandboxID, mounts: Sequence[Body]) -> Body:
     """Return namespaces, limits, mounts and rights of a container."""
     security = config.security
+    added, dropped = ((), ()) if security.privileged else capability_changes(security)
     host_config: Body = {
         "NetworkMode": f"container:{sandbox_id}",
         "IpcMode": f"container:{sandbox_id}",
@@ -119,8 +121,8 @@ def _container_host_config(config: ContainerConfig, sandbox_id: SandboxID, mount
         "Privileged": security.privileged,
         "ReadonlyRootfs": security.readonly_rootfs,
         "GroupAdd": [str(group) for group in security.supplemental_groups],
-        "CapAdd": list(security.add_capabilities),
-        "CapDrop": list(security.drop_capabilities),
+        "CapAdd": list(added),
+        "CapDrop": list(dropped),
         "SecurityOpt": security_options(security),
         "OomScoreAdj": config.resources.oom_score_adj or 0,
         **resources_body(config.resources),

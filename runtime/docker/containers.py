@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runtime.api import ContainerConfig, LinuxContainerResources, PodSandboxMetadata, SandboxID
+    from runtime.docker.accounts import ImageAccounts
     from runtime.docker.bridge import Bridge
     from runtime.docker.events import EventHub
     from runtime.docker.images import Images
@@ -43,6 +44,7 @@ class Containers:
     hub: EventHub
     maker: Maker
     images: Images
+    accounts: ImageAccounts
     sandboxes: Sandboxes
     own_labels: Mapping[str, str]
     _failed_at: dict[str, datetime] = field(factory=dict, init=False)
@@ -51,7 +53,9 @@ class Containers:
         self, sandbox_id: SandboxID, config: ContainerConfig, pod: PodSandboxMetadata, mounts: Sequence[Any]
     ) -> ContainerID:
         """Create a container; one of this name and attempt that was made but never started is adopted."""
-        body = bodies.container_body(self._within_rights(config), sandbox_id, mounts, self.own_labels)
+        security = await self.accounts.complete(config.security, config.image)
+        within_rights = self._within_rights(attrs.evolve(config, security=security))
+        body = bodies.container_body(within_rights, sandbox_id, mounts, self.own_labels)
         name_with = functools.partial(naming.container_name, pod, config.metadata)
         return ContainerID(await self.maker.create(name_with, body))
 

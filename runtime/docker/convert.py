@@ -35,6 +35,8 @@ JSON = Any  # decoded JSON of the engine
 START_ERROR = "StartError"
 START_ERROR_CODE = 128
 _NO_TIME = "0001-01-01"
+_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
+_MAX_INT64 = 2**63 - 1
 _FRACTION = re.compile(r"\.(\d+)")
 
 
@@ -223,7 +225,7 @@ def image(item: JSON) -> Image:
     """Return an image from its inspect; a list entry gives the names and the size only."""
     config = item.get("Config") or {}
     user = str(config.get("User") or "").partition(":")[0]
-    uid = int(user) if user.isdecimal() else None
+    uid = int(user) if _NUMBER.fullmatch(user) and abs(int(user)) <= _MAX_INT64 else None
     return Image(
         id=ImageID(item["Id"]),
         repo_tags=tuple(tag for tag in item.get("RepoTags") or () if tag != "<none>:<none>"),

@@ -20,6 +20,7 @@ from runtime.api import (
     RuntimeVersion,
 )
 from runtime.docker import naming
+from runtime.docker.accounts import ImageAccounts
 from runtime.docker.bridge import Bridge
 from runtime.docker.cleaning import Cleaner
 from runtime.docker.containers import Containers
@@ -190,7 +191,8 @@ class DockerRuntime:
         self._stopper = Stopper(bridge, self.hub)
         self._images = Images(bridge)
         self._sandboxes = Sandboxes(bridge, self.hub, maker, self._stopper, self._pause, own_labels, self._oom_scores)
-        self._containers = Containers(bridge, self.hub, maker, self._images, self._sandboxes, own_labels)
+        accounts = ImageAccounts(bridge, own_labels)
+        self._containers = Containers(bridge, self.hub, maker, self._images, accounts, self._sandboxes, own_labels)
         self._execs = Execs(bridge)
         self._volumes = Volumes(bridge, maker, self._pause, own_labels, root=self.root, on_note=self.on_note)
         self.publisher = Publisher(bridge, own_labels)

@@ -19,6 +19,10 @@ BUSYBOX = f"{REPOSITORY}/busybox:1"
 BUSYBOX_2 = f"{REPOSITORY}/busybox:2"
 GRPC = f"{REPOSITORY}/grpc:1"
 GRPC_SERVER = Path(__file__).parent / "grpc_health.sh"
+USERS = {
+    "etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n",
+    "etc/group": b"root:x:0:\nnogroup:x:65534:\n",
+}
 
 
 def busybox_path() -> Path:
@@ -37,7 +41,10 @@ def _is_static(program: Path) -> bool:
 
 
 def root_file_system(*, extra: dict[str, bytes] | None = None) -> bytes:
-    """Return a tar of a small system: busybox with a link for each of its applets, and the files of `extra`."""
+    """Return a tar of a small system: busybox with a link for each of its applets, and the files of `extra`.
+
+    The lists of users and groups are small ones, unless `extra` has its own.
+    """
     program = busybox_path()
     names = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
     out = io.BytesIO()
@@ -48,9 +55,7 @@ def root_file_system(*, extra: dict[str, bytes] | None = None) -> bytes:
         for name in names:
             if name != "busybox":
                 _add(archive, f"bin/{name}", kind=tarfile.SYMTYPE, link="busybox")
-        _add(archive, "etc/passwd", data=b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n")
-        _add(archive, "etc/group", data=b"root:x:0:\nnogroup:x:65534:\n")
-        for name, data in (extra or {}).items():
+        for name, data in {**USERS, **(extra or {})}.items():
             _add(archive, name, data=data)
     return out.getvalue()
 

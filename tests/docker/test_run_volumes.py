@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import stat
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import images
@@ -9,7 +14,7 @@ import pytest
 from command_line import containers_of, run, write_pod
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
     from docker import APIClient
 
@@ -128,3 +133,83 @@ def test_a_host_path_that_was_not_allowed_is_refused_before_anything_starts(tmp_
     assert "volumes.yaml:24:3" in outcome.err
     assert "--allow-host-path" in outcome.err
     assert outcome.records == ()
+
+
+@pytest.fixture
+def host_folder() -> Iterator[Path]:
+    """Give a folder with one thing of each kind, by a name that fits into a socket's address."""
+    with tempfile.TemporaryDirectory(prefix="kemu-", dir="/tmp") as name, socket.socket(socket.AF_UNIX) as listener:
+        folder = Path(name)
+        (folder / "dir").mkdir(mode=0o750)
+        (folder / "file").write_text("text\n")
+        (folder / "link").symlink_to("dir")
+        listener.bind(str(folder / "socket"))
+        os.mknod(folder / "char", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        os.mknod(folder / "block", stat.S_IFBLK | 0o600, os.makedev(7, 250))
+        yield folder
+
+
+LOOK = 'cd /v; for f in *; do stat -c "%n %F %a %u" $f; done; echo x > /v/char && echo writable'
+
+
+def host_paths(name: str, folder: Path, wanted: Mapping[str, tuple[str, str]]) -> str:
+    """Return a pod that shows what it gets at each volume, of which path and type are given."""
+    volumes = "".join(
+        f'  - {{name: {key}, hostPath: {{path: {folder}/{path}, type: "{kind}"}}}}\n'
+        for key, (path, kind) in wanted.items()
+    )
+    mounts = "".join(f"    - {{name: {key}, mountPath: /v/{key}}}\n" for key in wanted)
+    return (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\nspec:\n  restartPolicy: Never\n  volumes:\n{volumes}"
+        f"  containers:\n  - name: {name}\n    image: {images.BUSYBOX}\n    volumeMounts:\n{mounts}"
+        f"    command: [sh, -c, {LOOK!r}]\n"
+    )
+
+
+def test_host_paths_are_what_their_type_says(tmp_path: Path, host_folder: Path) -> None:
+    right = {
+        "any": ("file", ""),
+        "any-made": ("made/deep", ""),
+        "block": ("block", "BlockDevice"),
+        "char": ("char", "CharDevice"),
+        "dir": ("link", "Directory"),
+        "dir-made": ("new/deep", "DirectoryOrCreate"),
+        "file": ("file", "File"),
+        "file-made": ("new-file", "FileOrCreate"),
+        "socket": ("socket", "Socket"),
+    }
+    wrong = {
+        "block": ("char", "BlockDevice", "is not a block device"),
+        "char": ("block", "CharDevice", "is not a character device"),
+        "dir": ("file", "DirectoryOrCreate", "is not a directory"),
+        "file": ("dir", "FileOrCreate", "is not a file"),
+        "socket": ("none", "Socket", "is not a socket file"),
+        "no-folder": ("none/f", "FileOrCreate", ""),
+    }
+    pods = (
+        host_paths("right", host_folder, right),
+        host_paths("wrong", host_folder, {key: row[:2] for key, row in wrong.items()}),
+    )
+    manifest = write_pod(tmp_path, "pods", "---\n".join(pods))
+    words = ("--pull", "missing", "--allow-host-path", f"{host_folder}:rw", "--delete-when", "right exited+1")
+    outcome = run(tmp_path, manifest, *words)
+    assert outcome.lines("right") == [
+        "any regular file 644 0",
+        "any-made directory 755 0",
+        "block block special file 600 0",
+        "char character special file 644 0",
+        "dir directory 750 0",
+        "dir-made directory 755 0",
+        "file regular file 644 0",
+        "file-made regular empty file 644 0",
+        "socket socket 755 0",
+        "writable",
+    ]
+    failed = 'wrong FailedMount: MountVolume.SetUp failed for volume "{}" : '
+    for key, (path, _, why) in wrong.items():
+        if why:
+            assert f"{failed.format(key)}hostPath type check failed: {host_folder}/{path} {why}" in outcome.err
+    assert f"{failed.format('no-folder')}open {host_folder}/none/f: no such file or directory" in outcome.err
+    assert outcome.failures(["never wrong started"]) == []
+    assert (host_folder / "file").read_text() == "text\n"
+    assert (host_folder / "new" / "deep").is_dir()

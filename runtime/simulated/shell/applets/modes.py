@@ -6,12 +6,12 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from runtime.api.capabilities import has_capability
 from runtime.simulated import access
 from runtime.simulated.shell.applets.base import AppletError, UsageError, complain, options, put
 from runtime.simulated.tree import Directory, Fifo, File, Special, Symlink, size_of
 
 if TYPE_CHECKING:
-    from runtime.api import LinuxSecurityContext
     from runtime.simulated.process import Process
     from runtime.simulated.tree import Entry
 
@@ -98,7 +98,7 @@ async def chown(process: Process, name: str, arguments: list[str]) -> int:
     status = 0
     for path in taken.rest[1:]:
         node = access.get(process, path)
-        if node is None or process.container.uid or not _may_give_away(process.container.config.security):
+        if node is None or process.container.uid or not has_capability(process.container.config.security, "CHOWN"):
             reason = "No such file or directory" if node is None else "Operation not permitted"
             await complain(process, name, f"{path}: {reason}")
             status = 1
@@ -107,15 +107,6 @@ async def chown(process: Process, name: str, arguments: list[str]) -> int:
             each.uid = each.uid if uid is None else uid
             each.gid = each.gid if gid is None else gid
     return status
-
-
-def _may_give_away(security: LinuxSecurityContext) -> bool:
-    """Tell whether root has CAP_CHOWN: ALL is dropped before single ones are added, these before single ones go."""
-    added, dropped = (
-        {each.upper().removeprefix("CAP_") for each in some}
-        for some in (security.add_capabilities, security.drop_capabilities)
-    )
-    return security.privileged or ("CHOWN" not in dropped and ("CHOWN" in added or "ALL" not in dropped))
 
 
 def account_number(process: Process, kind: str, name: str) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from runtime.api.capabilities import has_capability
 from runtime.simulated import access
 from runtime.simulated.network import LOOPBACK
 from runtime.simulated.shell.applets.base import AppletError, UsageError, complain, options, put, tell
@@ -133,6 +134,4 @@ async def _show_devices(process: Process, own: str, *, with_addresses: bool, wan
 
 
 def _may_change(process: Process) -> bool:
-    security = process.container.config.security
-    added = {each.removeprefix("CAP_") for each in security.add_capabilities}
-    return security.privileged or (process.container.uid == 0 and bool(added & {"NET_ADMIN", "ALL"}))
+    return process.container.uid == 0 and has_capability(process.container.config.security, "NET_ADMIN")

@@ -179,7 +179,7 @@ def test_rights_are_exactly_those_that_are_asked_for(tmp_path: Path) -> None:
         "free": "seccompProfile: {type: Unconfined}",
     }
     containers = {name: (images.BUSYBOX, RIGHTS, context) for name, context in contexts.items()}
-    outcome = run_pod(tmp_path, a_pod(containers))
+    outcome = run_pod(tmp_path, a_pod(containers), "--allow-privileged")
 
     def rights(effective: int, bounding: int | None = None, *, fixed: int = 0, filtered: int = 0) -> list[str]:
         """Return what a program sees: two sets, whether it can't get more by a file, and its mode of seccomp."""

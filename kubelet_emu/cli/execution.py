@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,46 +13,41 @@ from attrs import define, evolve, field
 from kubelet_emu.cli.diagnostics import send_diagnostics
 from kubelet_emu.cli.exit_status import BAD_INPUT, Why, exit_status, outcome_of
 from kubelet_emu.cli.failures import InputError, explain
-from kubelet_emu.cli.going_on import RunFolder, digest_of, find_dead_run, take_up
+from kubelet_emu.cli.going_on import RunFolder, digest_of
 from kubelet_emu.cli.hint_watch import HintWatch
-from kubelet_emu.cli.inputs import read_inputs, show_problems
-from kubelet_emu.cli.mirror_options import mirrors_of
 from kubelet_emu.cli.outputs import open_outputs
+from kubelet_emu.cli.planning import make_plan
 from kubelet_emu.cli.pull_watch import PullWatch
 from kubelet_emu.cli.reach import Reach
 from kubelet_emu.cli.run_plan import Plan, Running
 from kubelet_emu.cli.session import Session
 from kubelet_emu.cli.sinks import AfterEnd
 from kubelet_emu.cli.wait_watch import WaitWatch
-from kubelet_emu.config.features import gates_for
-from kubelet_emu.config.kubelet_configuration import ConfigurationError, KubeletConfiguration
-from kubelet_emu.config.kubelet_configuration import load as load_configuration
 from kubelet_emu.config.told import tell
-from kubelet_emu.embedding.instances import Instance, default_root, new_instance_id
+from kubelet_emu.journal.console import wants_colour
 from kubelet_emu.journal.journal import Journal
 from kubelet_emu.journal.records import HeaderRecord, NoteRecord
 from kubelet_emu.journal.redact import Redactor
 from kubelet_emu.journal.summary import summarize
 from kubelet_emu.journal.summary_text import format_summary
 from kubelet_emu.kubelet.timebase import Timebase
-from kubelet_emu.manifests import format_problem
+from kubelet_emu.rules.backoff import crash_loop_backoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from kubelet_emu.cli.going_on import DeadRun
-    from kubelet_emu.cli.inputs import Inputs
+    from kubelet_emu.cli.live.screen import Screen
+    from kubelet_emu.cli.live_lines import LiveLines
     from kubelet_emu.cli.options import RunOptions
     from kubelet_emu.cli.outputs import Outputs, Streams
     from kubelet_emu.cli.session import Emulator
-    from kubelet_emu.config.features import FeatureGates
+    from kubelet_emu.embedding.instances import Instance
+    from kubelet_emu.images.outcome import PullUpdate
     from kubelet_emu.journal.encode import Entry
     from kubelet_emu.journal.journal import Sink
     from kubelet_emu.journal.records import Record
-
-MAX_SEED = 2**32
 
 
 def execute(
@@ -70,98 +64,6 @@ def execute(
         failure = explain(error)
         print(failure.text, file=streams.err)
         return failure.status
-
-
-def make_plan(options: RunOptions, streams: Streams) -> Plan | None:
-    """Read what the user names; None when something of it is wrong, which is then said."""
-    root = options.root_dir or default_root(os.environ, os.getuid())
-    configuration = _read_configuration(options, streams)
-    features = _features(options, configuration or KubeletConfiguration())
-    mirrors = mirrors_of(options.registry_mirrors, options.registry_hosts, lambda text: print(text, file=streams.err))
-    seed, inputs, dead = _read(options, features, root, streams)
-    show_problems(inputs, streams.err)
-    for file in inputs.simulation_files:
-        print(f"containers do what {file} says", file=streams.err)
-    if inputs.has_errors or configuration is None:
-        return None
-    if not inputs.runnables:
-        raise InputError("nothing to run: no Pod, Job or other workload in " + ", ".join(options.manifests))
-    _check_moment(options, inputs)
-    if dead is not None and (dead := _taken_up(dead, streams)) is None:
-        seed, inputs = _read_anew(options, features)
-    return Plan(
-        options=options,
-        inputs=inputs,
-        configuration=configuration,
-        features=features,
-        instance=Instance(root=root, id=_instance_id(options, dead)),
-        seed=seed,
-        mirrors=mirrors,
-        dead=dead,
-    )
-
-
-def _read(
-    options: RunOptions, features: FeatureGates, root: Path, streams: Streams
-) -> tuple[int, Inputs, DeadRun | None]:
-    """Read the manifests with the seed of the dead run of the same ones, if there is one: it names what has no name."""
-    dead = find_dead_run(options, root)
-    if dead is not None:
-        inputs = _read_inputs(options, features, dead.file.seed)
-        if dead.file.digest == digest_of(inputs.sources):
-            return dead.file.seed, inputs, dead
-        print(f"starts anew: the manifests are not those of the killed run {dead.id}", file=streams.err)
-    return *_read_anew(options, features), None
-
-
-def _read_anew(options: RunOptions, features: FeatureGates) -> tuple[int, Inputs]:
-    seed = random.SystemRandom().randrange(MAX_SEED) if options.seed is None else options.seed
-    return seed, _read_inputs(options, features, seed)
-
-
-def _read_inputs(options: RunOptions, features: FeatureGates, seed: int) -> Inputs:
-    return read_inputs(options, features, random.Random(f"{seed}/names"))  # noqa: S311 - names, not secrets
-
-
-def _taken_up(dead: DeadRun, streams: Streams) -> DeadRun | None:
-    try:
-        return take_up(dead, lambda text: print(f"warning: {text}", file=streams.err))
-    except OSError as error:
-        raise InputError(f"--root-dir: {error.filename}: {error.strerror}") from error
-
-
-def _instance_id(options: RunOptions, dead: DeadRun | None) -> str:
-    if dead is not None:
-        return dead.id
-    return "simulated" if options.is_simulated else new_instance_id()
-
-
-def _check_moment(options: RunOptions, inputs: Inputs) -> None:
-    try:
-        if options.delete_when is not None:
-            options.delete_when.check(inputs.runnables)
-    except ValueError as error:
-        raise InputError(f"--delete-when: {error}") from error
-
-
-def _read_configuration(options: RunOptions, streams: Streams) -> KubeletConfiguration | None:
-    if options.config is None:
-        return KubeletConfiguration()
-    try:
-        configuration = load_configuration(str(options.config))
-    except ConfigurationError as error:
-        print(error, file=streams.err)
-        return None
-    for warning in configuration.warnings:
-        print(format_problem(warning, ""), file=streams.err)
-    return configuration
-
-
-def _features(options: RunOptions, configuration: KubeletConfiguration) -> FeatureGates:
-    try:
-        return gates_for(options.kubernetes, configuration.feature_gates.overrides)
-    except ValueError as error:
-        raise InputError(f"--kubernetes: {error}") from error
 
 
 def clock_of(options: RunOptions) -> trio.abc.Clock | None:
@@ -224,6 +126,7 @@ class _Run:
     hints: HintWatch = field(init=False)
     waits: WaitWatch = field(init=False)
     pulls: PullWatch = field(init=False)
+    screen: Screen | None = field(default=None, init=False)
     reach: Reach | None = field(default=None, init=False)
     folder: RunFolder = field(init=False)
     _drawn: list[Entry] = field(factory=list, init=False)
@@ -247,17 +150,41 @@ class _Run:
         )
         self.hints = HintWatch(self.session.facts, self._hint)
         self.waits = WaitWatch(self.session.facts, self._tell_waiting)
-        self.pulls = PullWatch(self._tell_of_pull, self.outputs.live)
+        self.pulls = PullWatch(self._tell_of_pull if self.outputs.live is None else None)
         if not options.is_simulated:
             self.reach = Reach(self.plan, self.timebase.epoch)
+        if self.outputs.live is not None:
+            self.screen = self._screen(self.outputs.live)
+        watching = () if self.screen is None else (AfterEnd(self.screen),)
         kept = () if self.reach is None else self.reach.sinks
         shown = self.outputs.sinks(self.timebase.epoch, options)
         self.journal = Journal(
             now=self.timebase.now,
-            sinks=(*shown, *more, *kept, self.session, self.hints, self.waits),
+            sinks=(*shown, *more, *kept, self.session, self.hints, self.waits, *watching),
             redactor=Redactor(key=self._redaction_key(), log_values=options.log_values),
             secrets=self.outputs.secrets,
         )
+
+    def _screen(self, lines: LiveLines) -> Screen:
+        """Return the live view of the run."""
+        from kubelet_emu.cli.live.facts import LiveFacts
+        from kubelet_emu.cli.live.screen import Screen
+
+        period = self.plan.configuration.max_container_restart_period_seconds
+        return Screen(
+            live=LiveFacts(self.session.facts, crash_loop_backoff(self.plan.features, period)),
+            lines=lines,
+            now=self.timebase.now,
+            size=lines.size,
+            pulls=self.pulls.views,
+            has_colour=wants_colour(self.outputs.streams.err, os.environ),
+            pace=self.plan.options.speed or 1.0,
+        )
+
+    def _on_pull(self, update: PullUpdate) -> None:
+        self.pulls(update)
+        if self.screen is not None:
+            self.screen.wake()
 
     def _redaction_key(self) -> bytes:
         """Return the key of digests: a secret one, but in a simulated run one that the seed decides."""
@@ -285,6 +212,8 @@ class _Run:
             readers.start_soon(self.hints.run)
             readers.start_soon(self.waits.run)
             readers.start_soon(self.pulls.run)
+            if self.screen is not None:
+                readers.start_soon(self.screen.run)
             if self.companion is not None:
                 readers.start_soon(self.companion.during, self.session, self.outputs.say)
             why = await self._in_its_folder(open_emulator)
@@ -322,7 +251,9 @@ class _Run:
         if self.reach is not None:
             self._make_folder()
             control = self.reach.open()
-        running = Running(plan=self.plan, emit=self.emit, timebase=self.timebase, on_pull=self.pulls, control=control)
+        running = Running(
+            plan=self.plan, emit=self.emit, timebase=self.timebase, on_pull=self._on_pull, control=control
+        )
         try:
             return await self.session.run(lambda: open_emulator(running))
         finally:

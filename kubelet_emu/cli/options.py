@@ -151,6 +151,7 @@ class RunOptions:
     now: bool = False
     kubernetes: str = "1.36"
     watch: bool = False
+    plain: bool = False
 
     @property
     def is_simulated(self) -> bool:

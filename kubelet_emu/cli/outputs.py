@@ -10,12 +10,13 @@ import errno
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from attrs import define, field, frozen
 
 from kubelet_emu.cli.failures import InputError
-from kubelet_emu.cli.live_lines import LiveLines
+from kubelet_emu.cli.live_lines import LiveLines, size_of
 from kubelet_emu.cli.sinks import AfterEnd, InOrder
 from kubelet_emu.journal.console import Console, Stream, is_terminal, wants_colour
 from kubelet_emu.journal.encode import Entry
@@ -145,6 +146,8 @@ class Outputs:
         patience = LAST_PATIENCE_SECONDS if is_hurried else None
         if self._in_order is not None:
             self._in_order.flush()
+        if self.live is not None:
+            self.live.show(())
         with suppress(KeyboardInterrupt):
             for outlet in (self.log, self.trace):
                 if outlet is not None:
@@ -166,6 +169,12 @@ class Outputs:
         self.err.finish(LAST_PATIENCE_SECONDS)
 
 
+def shows_live(options: RunOptions, streams: Streams) -> bool:
+    """Tell whether there is a live view: on a terminal, of a run at which somebody can look on."""
+    has_time = not options.is_simulated or options.speed is not None
+    return has_time and not options.plain and is_terminal(streams.err, os.environ)
+
+
 def open_outputs(options: RunOptions, streams: Streams) -> Outputs:
     """Open what a run writes; InputError for a file that can't be written."""
     outputs = Outputs(
@@ -173,8 +182,8 @@ def open_outputs(options: RunOptions, streams: Streams) -> Outputs:
         out=Outlet(name="stdout", file=streams.out, tells_loss=options.output != "json"),
         err=Outlet(name="stderr", file=streams.err),
     )
-    if not options.is_simulated and is_terminal(streams.err, os.environ):
-        outputs.live = LiveLines(outputs.err)
+    if shows_live(options, streams):
+        outputs.live = LiveLines(outputs.err, partial(size_of, streams.err))
     if options.log is not None:
         outputs.log = _open(options.log, "--log")
     if options.trace is not None:

@@ -76,6 +76,7 @@ PARAMETERS: tuple[click.Option, ...] = (
         default="text",
         help="json: the trace instead of container logs on stdout.",
     ),
+    click.Option(["--plain"], is_flag=True, help="Lines alone, no live view at the bottom of a terminal."),
     click.Option(["--config"], type=PATH, metavar="FILE", help="A KubeletConfiguration file."),
     click.Option(
         ["--kubernetes"],

@@ -1,24 +1,21 @@
-"""What a user sees of pulls while they run: bars where there are live lines, else a line now and then."""
+"""Pulls while they run: as they stand for a live view, a line now and then where there is none."""
 
 from __future__ import annotations
 
-import shutil
 from collections import deque
 from typing import TYPE_CHECKING
 
 import trio
 from attrs import define, field
 
-from kubelet_emu.cli.pull_lines import PullView, bars, sentence, waiting
+from kubelet_emu.cli.pull_lines import PullView, sentence, waiting
 from kubelet_emu.images.outcome import PullState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from kubelet_emu.cli.live_lines import LiveLines
     from kubelet_emu.images.outcome import PullUpdate
 
-FRAME_SECONDS = 0.1
 FIRST_LINE_SECONDS = 10.0
 NEXT_LINE_SECONDS = 30.0
 SPEED_SECONDS = 3.0
@@ -47,7 +44,7 @@ class _Pull:
         """Return when a line should tell of it."""
         return self.told_at + (NEXT_LINE_SECONDS if self.was_told else FIRST_LINE_SECONDS)
 
-    def view(self, now: float) -> PullView:
+    def view(self, now: float, running: int = 0) -> PullView:
         """Return it as it stands."""
         while len(self._samples) > 1 and self._samples[1][0] <= now - SPEED_SECONDS:
             self._samples.popleft()
@@ -59,6 +56,7 @@ class _Pull:
             progress=update.progress,
             bytes_per_second=self._speed(now),
             limit=update.limit,
+            running=running,
         )
 
     def _speed(self, now: float) -> float | None:
@@ -70,10 +68,9 @@ class _Pull:
 
 @define(eq=False)
 class PullWatch:
-    """Takes updates of pulls; `tell` gets lines, or `live` is drawn on. Times are those of Trio's clock."""
+    """Takes updates of pulls; `tell` gets lines, None where a live view shows them. Times are those of Trio's clock."""
 
-    tell: Callable[[str], None]
-    live: LiveLines | None = None
+    tell: Callable[[str], None] | None
     _pulls: dict[tuple[str, str], _Pull] = field(factory=dict, init=False)
     _changed: trio.Event = field(factory=trio.Event, init=False)
 
@@ -84,44 +81,28 @@ class PullWatch:
             self._pulls.pop(key, None)
         else:
             self._pulls.setdefault(key, _Pull(update, now)).take(update, now)
-            if update.state is PullState.QUEUED and self.live is None:
+            if update.state is PullState.QUEUED and self.tell is not None:
                 who = f"{update.pod.metadata.name}/{update.container}"
                 self.tell(f"{who} wants {update.image}: {waiting(update.running, update.limit)}")
         self._changed.set()
 
-    async def run(self) -> None:
-        """Draw, or tell of what takes long, until cancelled; the bars are taken away then."""
-        try:
-            while True:
-                await self._changed.wait()
-                self._changed = trio.Event()
-                await self._follow()
-        finally:
-            if self.live is not None:
-                self.live.show(())
+    def views(self) -> Mapping[tuple[str, str], PullView]:
+        """Return the pulls that have not ended, by the uid of the pod and the name of the container."""
+        now = trio.current_time()
+        running = sum(pull.update.state is PullState.RUNNING for pull in self._pulls.values())
+        return {key: pull.view(now, running) for key, pull in self._pulls.items()}
 
-    async def _follow(self) -> None:
-        """Go on while there are pulls."""
-        while self._pulls:
-            now = trio.current_time()
-            if self.live is not None:
-                self._draw(now)
-                await trio.sleep(FRAME_SECONDS)
-            else:
-                due = self._tell_due(now)
-                with trio.move_on_at(due):
+    async def run(self) -> None:
+        """Tell of what takes long, until cancelled."""
+        while self.tell is not None:
+            await self._changed.wait()
+            self._changed = trio.Event()
+            while self._pulls:
+                with trio.move_on_at(self._tell_due(self.tell, trio.current_time())):
                     await self._changed.wait()
                 self._changed = trio.Event()
-        if self.live is not None:
-            self.live.show(())
 
-    def _draw(self, now: float) -> None:
-        if self.live is not None:
-            size = shutil.get_terminal_size((80, 24))
-            views = [pull.view(now) for pull in self._pulls.values()]
-            self.live.show(bars(views, size.columns, size.lines))
-
-    def _tell_due(self, now: float) -> float:
+    def _tell_due(self, tell: Callable[[str], None], now: float) -> float:
         """Tell of pulls that have run for long since they were told of; return when to look again."""
         due = float("inf")
         for pull in self._pulls.values():
@@ -129,7 +110,7 @@ class PullWatch:
                 continue
             view = pull.view(now)
             if pull.due_at() <= now:
-                self.tell(sentence(view))
+                tell(sentence(view))
                 pull.told_at, pull.was_told = now, True
             due = min(due, pull.due_at())
         return due

@@ -13,6 +13,7 @@ from kubelet_emu.journal.facts import ContainerKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kubelet_emu.api.v1_status import PodCondition
     from kubelet_emu.journal.facts import ContainerFacts, PodFacts, RunFacts, WorkloadFacts
     from kubelet_emu.journal.fold import Facts
 
@@ -59,10 +60,19 @@ def _of_pod(pod: PodFacts) -> str:
         return next((f"for the pull of {name}'s image before it stops, as on a node" for name in pulling), "")
     if pod.is_ready:
         return ""
-    if any(each.type == reasons.POD_SCHEDULED and each.status == "False" for each in pod.status.conditions):
+    return gate_of(pod) or next(_of_mains(pod), "")
+
+
+def gate_of(pod: PodFacts) -> str:
+    """Return what keeps a pod's main containers from being started, empty when nothing does."""
+    if pod.status is not None and any(map(_is_unscheduled, pod.status.conditions)):
         return "for a node"
     gates = (_of_gate(each) for each in pod.containers.values() if each.kind in _GATES)
-    return next((what for what in gates if what), "") or next(_of_mains(pod), "")
+    return next((what for what in gates if what), "")
+
+
+def _is_unscheduled(condition: PodCondition) -> bool:
+    return condition.type == reasons.POD_SCHEDULED and condition.status == "False"
 
 
 def _of_gate(container: ContainerFacts) -> str:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import trio
 from attrs import define, evolve, field
 
-from kubelet_emu.cli.execution import clock_of, make_plan, run_plan
+from kubelet_emu.cli.execution import clock_of, run_plan
 from kubelet_emu.cli.exit_status import BAD_INPUT, NO_ENGINE, Why
 from kubelet_emu.cli.failures import explain
+from kubelet_emu.cli.planning import make_plan
 from kubelet_emu.cli.session import SIGNALS
 from kubelet_emu.cli.watching.saves import LOOK_SECONDS, Saves
 

@@ -25,7 +25,8 @@ from attrs import define, field
 
 from runtime.api import CRIError, RuntimeUnavailableError
 from runtime.docker import errors
-from runtime.docker.http import EngineHTTP, connect, unavailable
+from runtime.docker.http import EngineHTTP, connect, unanswered, unavailable
+from runtime.docker.watch import Call, Watch, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +58,7 @@ class Bridge:
     endpoint: Endpoint
     engine_operations: int | None = None
     exec_operations: int = 3
+    watch: Watch = field(factory=Watch, init=False)
     http: EngineHTTP = field(init=False)
     operations: trio.CapacityLimiter = field(init=False)
     execs: trio.CapacityLimiter = field(init=False)
@@ -69,7 +71,7 @@ class Bridge:
 
     def __attrs_post_init__(self) -> None:
         """Make the limiters; the number of operations is known once the engine has answered."""
-        self.http = EngineHTTP(self.endpoint)
+        self.http = EngineHTTP(self.endpoint, self.watch)
         self.operations = trio.CapacityLimiter(self.engine_operations or 1)
         self.execs = trio.CapacityLimiter(self.exec_operations)
         self._reads = trio.CapacityLimiter(READ_THREADS)
@@ -138,17 +140,33 @@ class Bridge:
         run = functools.partial(self._run, call, timeout_seconds)
         return await trio.to_thread.run_sync(run, limiter=self._signals)
 
+    async def load_images(self, archive: bytes) -> list[Any]:
+        """Have the engine take in the images of an archive and return what it says; CRIError.
+
+        A failure, as of a disk that is full, is one of the messages: the answer's status is good by then.
+        """
+        answer: list[Any] = await self.write(lambda client: list(client.load_image(archive)))
+        for part in answer:
+            if isinstance(part, dict) and "error" in part:
+                raise CRIError(f"the engine can't load an image: {part['error']}")
+        return answer
+
     def _run(self, call: Callable[[Client], _T], timeout_seconds: float) -> _T:
         """Run in a thread: take a client, call, translate the error, give the client back."""
+        watched = Call()
         try:
             client = self._take()
             client.timeout = timeout_seconds
+            client.auth = functools.partial(_named, watched)  # requests shows it each request that it sends
             try:
-                return call(client)
+                with self.watch.waiting(watched):
+                    return call(client)
             finally:
                 self._give_back(client)
         except docker.errors.APIError as error:
             raise _translated(error) from error
+        except requests.ReadTimeout as error:
+            raise unanswered(self.endpoint, watched.name, timeout_seconds) from error
         except (
             docker.errors.DockerException,
             requests.RequestException,
@@ -196,6 +214,12 @@ class Bridge:
         if self.endpoint.scheme == "unix":
             client.mount("http+docker://", _one_connection(self.endpoint))
         return client
+
+
+def _named(call: Call, request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Give a watched call the name of the request that it sends."""
+    call.name = name_of(request.method or "", request.path_url)
+    return request
 
 
 def _one_connection(endpoint: Endpoint) -> docker.transport.UnixHTTPAdapter:

@@ -16,6 +16,7 @@ import trio
 from attrs import define, field
 
 from runtime.api import RuntimeUnavailableError
+from runtime.docker.watch import Call, Watch, name_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from runtime.docker.endpoint import Endpoint, TLSFiles
 
 CHUNK_BYTES = 65536
+HEAD_SECONDS = 120.0
+"""How long the head of an answer may take: a kubelet gives up a call of its runtime after two minutes."""
 
 
 @define(eq=False)
@@ -88,6 +91,7 @@ class EngineHTTP:
     """Opens connections to one engine and sends one request on each."""
 
     endpoint: Endpoint
+    watch: Watch = field(factory=Watch)
     api_version: str = field(default="1.41")
 
     @asynccontextmanager
@@ -96,8 +100,8 @@ class EngineHTTP:
     ) -> AsyncIterator[EngineConnection]:
         """Send one request and give its answer; an upgraded connection gives the raw bytes.
 
-        RuntimeUnavailableError when the engine can't be reached. Leaving the block, also by cancellation, closes the
-        connection.
+        RuntimeUnavailableError when the engine can't be reached or sends no head in time. Leaving the block, also by
+        cancellation, closes the connection.
         """
         connection = await self.open(method, path, headers=headers, body=body)
         try:
@@ -109,6 +113,17 @@ class EngineHTTP:
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, body: object = None
     ) -> EngineConnection:
         """Send one request and return its answer, which the caller closes; errors as `request`."""
+        call = Call(name_of(method, path))
+        try:
+            with self.watch.waiting(call), trio.fail_after(HEAD_SECONDS):
+                return await self.open_patiently(method, path, headers=headers, body=body)
+        except trio.TooSlowError as error:
+            raise unanswered(self.endpoint, call.name, HEAD_SECONDS) from error
+
+    async def open_patiently(
+        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, body: object = None
+    ) -> EngineConnection:
+        """Send one request as `open` does and wait for its answer without a limit."""
         try:
             stream = await connect(self.endpoint)
         except (OSError, trio.BrokenResourceError) as error:
@@ -176,6 +191,11 @@ async def _next_event(protocol: h11.Connection, stream: trio.abc.ReceiveStream) 
 def unavailable(endpoint: Endpoint, error: BaseException | str, said: str = "") -> RuntimeUnavailableError:
     """Return the error for an engine that does not answer; `said` is who named it."""
     return RuntimeUnavailableError(f"the Docker engine at {endpoint.url}{said} does not answer: {error}")
+
+
+def unanswered(endpoint: Endpoint, call: str, seconds: float) -> RuntimeUnavailableError:
+    """Return the error for an engine that takes a call and says nothing."""
+    return RuntimeUnavailableError(f"the Docker engine at {endpoint.url} has not answered {call} for {seconds:g} s")
 
 
 async def connect(endpoint: Endpoint) -> trio.abc.Stream:

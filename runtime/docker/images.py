@@ -135,7 +135,8 @@ class Images:
         repository, tag = split_reference(pull.image)
         path = "/images/create?" + urlencode({"fromImage": repository, "tag": tag})
         headers = {"X-Registry-Auth": _auth_header(auth)} if auth else {}
-        async with self.bridge.http.request("POST", path, headers=headers) as connection:
+        connection = await self.bridge.http.open_patiently("POST", path, headers=headers)
+        try:
             if connection.status != 200:
                 raise pull_errors.of_resolving(pull.image, await error_text(connection))
             while (chunk := await connection.receive()) is not None:
@@ -143,6 +144,8 @@ class Images:
             if connection.is_cut:
                 raise unavailable(self.bridge.endpoint, "the connection ended within a pull")
             pull.end()
+        finally:
+            await connection.aclose()
 
     async def status(self, image: str) -> Image | None:
         """Return the image of a name, digest or id; None when absent."""

@@ -95,7 +95,7 @@ class PauseImages:
 
     async def _load(self) -> str:
         image_id, archive = helper.image_archive(self.architecture, {helper.IMAGE_LABEL: self._version()})
-        answer = await self.bridge.write(lambda client: list(client.load_image(archive)))
+        answer = await self.bridge.load_images(archive)
         return await self._loaded() or _loaded_id(answer) or image_id
 
     def _version(self) -> str:

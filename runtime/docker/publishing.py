@@ -64,7 +64,7 @@ class Publisher:
 
     async def load(self, archive: bytes) -> None:
         """Take the images of an archive into the engine, under the names that it says. CRIError."""
-        await self.bridge.write(lambda client: list(client.load_image(archive)))
+        await self.bridge.load_images(archive)
 
     async def _remove_container(self, container_id: str) -> None:
         try:

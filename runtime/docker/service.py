@@ -156,6 +156,8 @@ class DockerRuntime:
         async with AsyncExitStack() as stack:
             nursery = await stack.enter_async_context(trio.open_nursery())
             stack.callback(nursery.cancel_scope.cancel)
+            if self._opened_by is None:
+                nursery.start_soon(self.bridge.watch.run, self.on_note)
             failure = await self._begin(nursery)
             if failure is None:
                 self._stack = stack.pop_all()

@@ -14,6 +14,7 @@ from docker import APIClient
 from engine_pods import EngineProxy, PodMaker, new_instance, sandbox_config
 from figures import FIGURES
 from registry import Registry, SlowProxy, running_registry
+from stand_in import StandIn
 
 from runtime.api import ImageID
 from runtime.docker import DockerRuntime
@@ -107,3 +108,21 @@ async def pod(runtime: DockerRuntime, busybox: ImageID) -> PodMaker:
     """Give a pod with a running sandbox."""
     config = sandbox_config()
     return PodMaker(runtime, busybox, config, await runtime.run_pod_sandbox(config))
+
+
+@pytest.fixture
+async def stand_in(nursery: trio.Nursery) -> StandIn:
+    """Give a stand-in that passes everything on."""
+    made = StandIn()
+    await nursery.start(made.serve)
+    return made
+
+
+@pytest.fixture
+async def behind(stand_in: StandIn, engine: APIClient, busybox: ImageID) -> AsyncIterator[PodMaker]:
+    """Give a pod whose runtime reaches the engine through the stand-in; it answers truly again at the end."""
+    async with DockerRuntime(new_instance(), base_url=stand_in.url) as runtime:
+        config = sandbox_config()
+        yield PodMaker(runtime, busybox, config, await runtime.run_pod_sandbox(config))
+        stand_in.answers.clear()
+        await runtime.remove_all()

@@ -67,6 +67,7 @@ class StandIn:
     tls: ssl.SSLContext | None = None
     port: int = 0
     requests: list[str] = field(factory=list, init=False)
+    held: dict[str, trio.Event] = field(factory=dict, init=False)
     way: Way = field(default=Way.PRESENT, init=False)
     _open: set[trio.CancelScope] = field(factory=set, init=False)
 
@@ -84,6 +85,10 @@ class StandIn:
     def refuse(self, pattern: str, status: int, message: str, **more: object) -> Answer:
         """Refuse matching requests as the engine does."""
         return self.answer(pattern, status, {"message": message}, **more)
+
+    def hold(self, pattern: str) -> trio.Event:
+        """Take matching requests and pass them on only when the event is set."""
+        return self.held.setdefault(pattern, trio.Event())
 
     def be(self, way: Way) -> None:
         """Meet requests this way from now on; a lost engine answers none, and cuts what is open when it goes."""
@@ -133,6 +138,9 @@ class StandIn:
                 rest += await client.receive_some()
             await client.send_all(own.encoded())
             return
+        for pattern, release in self.held.items():
+            if re.search(pattern, request):
+                await release.wait()
         if b"upgrade:" not in head.lower():
             head = re.sub(rb"\r\nConnection: [^\r]*", b"", head) + b"\r\nConnection: close"
         await self._forward(client, head + b"\r\n\r\n" + rest)

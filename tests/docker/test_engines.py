@@ -26,7 +26,6 @@ from runtime.docker import DockerRuntime
 from runtime.docker.making import Maker
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from docker import APIClient
@@ -42,24 +41,6 @@ while [ "$1" != -- ]; do shift; done
 shift 2
 exec sh -c "$*"
 """
-
-
-@pytest.fixture
-async def stand_in(nursery: trio.Nursery) -> StandIn:
-    """Give a stand-in that passes everything on."""
-    made = StandIn()
-    await nursery.start(made.serve)
-    return made
-
-
-@pytest.fixture
-async def behind(stand_in: StandIn, engine: APIClient, busybox: ImageID) -> AsyncIterator[PodMaker]:
-    """Give a pod whose runtime reaches the engine through the stand-in; it answers truly again at the end."""
-    async with DockerRuntime(new_instance(), base_url=stand_in.url) as runtime:
-        config = sandbox_config()
-        yield PodMaker(runtime, busybox, config, await runtime.run_pod_sandbox(config))
-        stand_in.answers.clear()
-        await runtime.remove_all()
 
 
 async def run_one(runtime: DockerRuntime, image: ImageID) -> list[str]:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 import uuid
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import images
 import pytest
 import trio
-from attrs import define, field
 from kept import nothing_else_kept
 from stand_in import StandIn, Way
+from whole_runs import a_run
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from docker import APIClient
@@ -37,63 +34,6 @@ spec:
   - {{name: main, image: "{image}", imagePullPolicy: {policy}, command: [sh, -c, "sleep 1000"]}}
 """
 LOST = "does not answer: "
-
-
-@pytest.fixture
-async def stand_in(nursery: trio.Nursery) -> StandIn:
-    """Give a stand-in that passes everything on."""
-    made = StandIn()
-    await nursery.start(made.serve)
-    return made
-
-
-@define
-class Run:
-    """A run in a process of its own; `seen` is its stderr so far."""
-
-    process: trio.Process
-    seen: str = ""
-    _changed: trio.Event = field(factory=trio.Event)
-
-    async def read(self) -> None:
-        """Read what it tells until it ends."""
-        assert self.process.stderr is not None
-        async for data in self.process.stderr:
-            self.seen += data.decode()
-            self._changed.set()
-            self._changed = trio.Event()
-
-    async def until(self, text: str) -> None:
-        """Wait until it has told something."""
-        with trio.fail_after(60):
-            while text not in self.seen:
-                await self._changed.wait()
-
-    async def end(self) -> int:
-        """Wait for its end and return its status."""
-        with trio.fail_after(60):
-            return await self.process.wait()
-
-
-@asynccontextmanager
-async def a_run(manifest: Path, stand_in: StandIn, *words: str) -> AsyncIterator[Run]:
-    command = [sys.executable, "-m", "kubelet_emu", "run", str(manifest), *words]
-    command += ["--root-dir", str(manifest.parent / "root")]
-    async with trio.open_nursery() as nursery:
-        process = await trio.lowlevel.open_process(
-            command,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "DOCKER_HOST": stand_in.url},
-        )
-        run = Run(process)
-        nursery.start_soon(run.read)
-        try:
-            yield run
-        finally:
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
 
 
 def write(folder: Path, image: str, policy: str = "Never") -> Path:
@@ -122,7 +62,7 @@ def prune(manifest: Path) -> None:
 
 
 async def test_an_engine_that_comes_back_is_two_lines(stand_in: StandIn, engine: APIClient, manifest: Path) -> None:
-    async with a_run(manifest, stand_in) as run:
+    async with a_run(manifest, stand_in.url) as run:
         await run.until(" is ready\n")
         stand_in.be(Way.GONE)
         await run.until("pods stay as they are until it is back\n")
@@ -139,7 +79,7 @@ async def test_an_engine_that_comes_back_is_two_lines(stand_in: StandIn, engine:
 async def test_a_stop_doesnt_wait_for_a_lost_engine(
     way: Way, stand_in: StandIn, engine: APIClient, manifest: Path
 ) -> None:
-    async with a_run(manifest, stand_in) as run:
+    async with a_run(manifest, stand_in.url) as run:
         await run.until(" is ready\n")
         stand_in.be(way)
         run.process.send_signal(signal.SIGINT)
@@ -153,7 +93,7 @@ async def test_a_stop_doesnt_wait_for_a_lost_engine(
 
 
 async def test_the_time_bounds_a_run_whose_engine_is_lost(stand_in: StandIn, engine: APIClient, manifest: Path) -> None:
-    async with a_run(manifest, stand_in, "--timeout", "3") as run:
+    async with a_run(manifest, stand_in.url, "--timeout", "3") as run:
         await run.until(" is ready\n")
         stand_in.be(Way.SILENT)
         assert await run.end() == 124, run.seen
@@ -166,7 +106,7 @@ async def test_a_hanging_pull_leaves_nothing(stand_in: StandIn, engine: APIClien
     [silent] = await trio.open_tcp_listeners(0, host="127.0.0.1")
     async with silent:
         manifest = write(tmp_path, f"127.0.0.1:{silent.socket.getsockname()[1]}/none:1", "Always")
-        async with a_run(manifest, stand_in) as run:
+        async with a_run(manifest, stand_in.url) as run:
             await run.until("Pulling image ")
             run.process.send_signal(signal.SIGINT)
             await run.until("delete all pods, own grace (because SIGINT)\n")

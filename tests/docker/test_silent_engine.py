@@ -1,0 +1,72 @@
+"""An engine that takes calls and doesn't answer some of them: each ends in time, and its error names it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import images
+import pytest
+from whole_runs import a_run
+
+import runtime.docker.http
+from runtime.api import CRIError, RuntimeUnavailableError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engine_pods import PodMaker
+    from stand_in import StandIn
+
+pytestmark = pytest.mark.docker
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {{name: pod}}
+spec:
+  terminationGracePeriodSeconds: 2
+  containers:
+  - {{name: main, image: "{image}", imagePullPolicy: Never, command: [sh, -c, "sleep 1000"]}}
+"""
+
+
+@pytest.mark.parametrize("way", ["read", "write", "urgent"])
+async def test_a_call_that_is_not_answered_is_given_up(behind: PodMaker, stand_in: StandIn, way: str) -> None:
+    bridge = behind.runtime.bridge
+    release = stand_in.hold("GET .*/images/json")
+    with pytest.raises(RuntimeUnavailableError, match=r"has not answered GET /images/json for 0\.5 s$"):
+        await getattr(bridge, way)(lambda client: client.images(), timeout_seconds=0.5)
+    release.set()
+    assert await behind.runtime.list_images()
+
+
+async def test_a_command_that_is_not_answered_is_given_up(
+    behind: PodMaker, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    container_id = await behind.start("a", "sleep 100")
+    release = stand_in.hold("POST .*/exec/.*/start")
+    monkeypatch.setattr(runtime.docker.http, "HEAD_SECONDS", 0.5)
+    with pytest.raises(RuntimeUnavailableError, match=r"has not answered POST /exec/[0-9a-f]{12}/start for 0\.5 s$"):
+        await behind.runtime.exec_sync(container_id, ("true",))
+    monkeypatch.undo()
+    release.set()
+    assert (await behind.runtime.exec_sync(container_id, ("echo", "hi"))).stdout == b"hi\n"
+
+
+async def test_why_an_image_can_not_be_loaded(behind: PodMaker, stand_in: StandIn) -> None:
+    stand_in.answer("POST .*/images/load", 200, {"errorDetail": {}, "error": "no space left on device"})
+    with pytest.raises(CRIError, match=r"^the engine can't load an image: no space left on device$"):
+        await behind.runtime.publisher.load(b"")
+
+
+@pytest.mark.long
+async def test_a_run_tells_which_call_waits(stand_in: StandIn, busybox: str, tmp_path: Path) -> None:
+    manifest = tmp_path / "pod.yaml"
+    manifest.write_text(POD.format(image=images.BUSYBOX))
+    release = stand_in.hold("POST .*/containers/create")
+    async with a_run(manifest, stand_in.url) as run:
+        await run.until("the engine has not answered POST /containers/create for 30 s\n")
+        release.set()
+        await run.until("pod is ready\n")
+        run.process.terminate()
+        assert await run.end() == 0, run.seen

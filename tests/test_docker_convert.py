@@ -255,6 +255,25 @@ def test_a_profile_that_the_node_lacks_is_refused() -> None:
     assert bodies.security_options(LinuxSecurityContext(seccomp=profile, privileged=True)) == ["seccomp=unconfined"]
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{]", "expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        ("[]", "it is no JSON object"),
+        ("[" * 10**6, "maximum recursion depth exceeded while decoding a JSON array from a unicode string"),
+    ],
+    ids=["no JSON", "another kind of JSON", "too deep"],
+)
+def test_a_profile_that_is_none_is_refused(text: str, why: str) -> None:
+    security = LinuxSecurityContext(
+        seccomp=SeccompProfile(type="Localhost", localhost_path="/s/a.json", localhost_json=text)
+    )
+    with pytest.raises(CRIError) as raised:
+        bodies.security_options(security)
+    told = 'failed to create containerd container: decoding seccomp profile failed "/s/a.json": '
+    assert str(raised.value) == told + why
+
+
 def test_memory_leaves_no_swap_and_what_is_unset_is_left_out() -> None:
     assert bodies.resources_body(LinuxContainerResources(memory_limit_bytes=64, cpu_quota=0)) == {
         "Memory": 64,

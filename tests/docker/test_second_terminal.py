@@ -165,6 +165,22 @@ def test_a_shell_has_a_real_terminal(tmp_path: Path, engine: APIClient) -> None:
     assert os.waitstatus_to_exitcode(status) == 7
 
 
+def test_a_terminal_shows_the_containers_as_they_live_and_stop(tmp_path: Path, engine: APIClient) -> None:
+    del engine
+    with running(tmp_path) as run:
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execv(PROGRAM[0], [*PROGRAM, "ps", "--root-dir", str(run.root), "-w"])  # noqa: S606 - our own program
+        size(fd, 30, 120)
+        shown = seen(fd, b"helper")
+        assert b"setup (init)" in shown
+        assert run.ask("delete", "web", "--no-wait")[0] == 0
+        seen(fd, b"SIGKILL in ")
+        seen(fd, b"the run has ended")
+        assert os.waitpid(pid, 0)[1] == 0
+        os.close(fd)
+
+
 def test_a_run_that_was_kept_answers_from_its_records(tmp_path: Path, engine: APIClient, kept_alone: None) -> None:
     del engine
     with running(tmp_path, "--keep") as run:

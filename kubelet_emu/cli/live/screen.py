@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import trio
 from attrs import define, field
 
-from kubelet_emu.cli.live.fitting import fit
+from kubelet_emu.cli.live.fitting import Page, fit
 from kubelet_emu.cli.live.rows import rows_of
 from kubelet_emu.journal.records import EndRecord
 
@@ -35,7 +35,8 @@ class Screen:
     """A sink of the journal that draws. `now` is the run's time, `pulls` what is being pulled.
 
     `share` is the part of the terminal's height that it takes at most: text above it must stay readable. `pace` is how
-    much faster than real time Trio's clock goes.
+    much faster than real time Trio's clock goes. `stays` leaves the last picture there; `empty` is said where there is
+    nothing to show.
     """
 
     live: LiveFacts
@@ -47,6 +48,8 @@ class Screen:
     has_colour: bool = True
     share: float = 0.5
     pace: float = 1.0
+    stays: bool = False
+    empty: str = ""
     _changed: trio.Event = field(factory=trio.Event, init=False)
     _drawn: tuple[object, ...] = field(default=(), init=False)
     _is_over: bool = field(default=False, init=False)
@@ -58,7 +61,7 @@ class Screen:
     def __call__(self, entry: Entry) -> None:
         """Take an entry that the facts of the run have taken already."""
         self.live(entry)
-        self._is_over = self._is_over or isinstance(entry.record, EndRecord)
+        self._is_over = self._is_over or (not self.stays and isinstance(entry.record, EndRecord))
         self.wake()
 
     def wake(self) -> None:
@@ -66,7 +69,7 @@ class Screen:
         self._changed.set()
 
     async def run(self) -> None:
-        """Draw until cancelled, and then take the view away."""
+        """Draw until cancelled, and then take the view away, if it isn't to stay."""
         try:
             while True:
                 self._changed = trio.Event()
@@ -76,21 +79,22 @@ class Screen:
                 with trio.move_on_at(tick_at):
                     await self._changed.wait()
         finally:
-            self.lines.show(())
+            if not self.stays:
+                self.lines.show(())
 
     def draw(self) -> None:
         """Draw what there is now, unless the terminal shows it already."""
         size = self.size()
         rows = () if self._is_over else rows_of(self.live, self.pulls(), self.now(), self.wanted)
-        if (rows, size) == self._drawn:
+        if (rows, size, self.empty) == self._drawn:
             self.lines.refresh()
         else:
-            self._drawn = (rows, size)
+            self._drawn = (rows, size, self.empty)
             self.lines.show(self._lines(rows, size))
 
     def _lines(self, rows: tuple[Row, ...], size: terminal_size) -> tuple[str, ...]:
         from kubelet_emu.cli.live.drawing import draw
 
         head = 1
-        page = fit(rows, max(1, int(size.lines * self.share) - head))
+        page = fit(rows, max(1, int(size.lines * self.share) - head)) if rows else Page((), self.empty)
         return draw(page, size.columns, has_colour=self.has_colour)

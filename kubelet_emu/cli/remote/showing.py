@@ -25,10 +25,12 @@ from kubelet_emu.cli.remote.yaml_text import to_yaml
 from kubelet_emu.control.errors import ControlError, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kubelet_emu.cli.remote.target import Target
     from kubelet_emu.cli.remote.views import Object, View
+
+NO_RESOURCES = "No resources found"
 
 
 @frozen(kw_only=True)
@@ -124,7 +126,7 @@ async def _say_empty(view: View, request: GetRequest, namespace: str | None) -> 
     if request.output in {"json", "yaml", "name"}:
         return
     where = "" if namespace is None else f" in {namespace} namespace."
-    click.echo(f"No resources found{where}", err=True)
+    click.echo(f"{NO_RESOURCES}{where}", err=True)
     if namespace is not None:
         found = {str(part(each, "metadata").get("namespace")) for each in await view.list(request.kind.name, None)}
         if others := sorted(found - {namespace}):
@@ -134,10 +136,15 @@ async def _say_empty(view: View, request: GetRequest, namespace: str | None) -> 
 def _say_missing(request: GetRequest, found: Sequence[Object]) -> bool:
     have = {part(each, "metadata").get("name") for each in found}
     missing = [name for name in request.names if name not in have]
-    for name in missing:
-        error = ControlError(Reason.NOT_FOUND, f'{request.kind.resource} "{name}" not found')
-        click.echo(explain(error).text, err=True)
+    say_not_found(request.kind, missing)
     return not missing
+
+
+def say_not_found(kind: Kind, names: Iterable[str]) -> None:
+    """Say of objects that they are not there."""
+    for name in names:
+        error = ControlError(Reason.NOT_FOUND, f'{kind.resource} "{name}" not found')
+        click.echo(explain(error).text, err=True)
 
 
 @define(eq=False)

@@ -128,6 +128,12 @@ ROWS: list[tuple[str, float, tuple[Record, ...], str]] = [
         (*AGAIN, status(4.5, "Running", waiting("main", "CrashLoopBackOff")), start(5, "main", run=3)),
         "main | Running | 0s | 2",
     ),
+    (
+        "it has ended before a status told that it had started",
+        9,
+        (MAIN, status(1, "Pending", waiting("main", "ContainerCreating")), start(2, "main"), end(3, "main", 3)),
+        "main | Error (3) | 6s | 0",
+    ),
     ("it has done its work", 9, (MAIN, start(1, "main"), end(4, "main")), "main | Completed | 5s | 0"),
     ("it has failed", 9, (MAIN, start(1, "main"), end(4, "main", 3)), "main | Error (3) | 5s | 0"),
     (

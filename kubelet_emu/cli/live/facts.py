@@ -6,7 +6,7 @@ A sink of the journal, behind the one that feeds the facts. It looks at no clock
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from attrs import define, field
@@ -18,12 +18,15 @@ from kubelet_emu.journal.records import (
     ManifestRecord,
     ProbeRecord,
     RunRecord,
+    StatusRecord,
     StopRecord,
     SyncRecord,
 )
 from kubelet_emu.rules.backoff import Backoff
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from kubelet_emu.journal.encode import Entry
     from kubelet_emu.journal.facts import ContainerFacts, PodFacts
     from kubelet_emu.journal.fold import Facts
@@ -69,8 +72,9 @@ class ContainerProgress:
 
 @define
 class PodProgress:
-    """What the manifest of a pod says beyond its facts."""
+    """What the manifest of a pod says beyond its facts, and when its status was published last."""
 
+    status_at: datetime | None = None
     labels: Mapping[str, object] = field(factory=dict)
     active_deadline_seconds: int | None = None
 
@@ -90,8 +94,8 @@ class LiveFacts:
         return self._of(pod.ref, container.name)
 
     def pod(self, pod: PodFacts) -> PodProgress:
-        """Return what the manifest of a pod says."""
-        return self._pods.get(pod.ref.uid) or PodProgress()
+        """Return what is known of a pod beyond its facts."""
+        return self._pods.setdefault(pod.ref.uid, PodProgress())
 
     def __call__(self, entry: Entry) -> None:
         """Take an entry that the facts have taken already."""
@@ -99,6 +103,8 @@ class LiveFacts:
             case ManifestRecord():
                 if record.ref.kind == "Pod":
                     self._read(record.ref, record.manifest)
+            case StatusRecord():
+                self._pods.setdefault(record.ref.uid, PodProgress()).status_at = entry.at
             case ProbeRecord():
                 probes = self._of(record.ref, record.container).probes
                 probes.setdefault(record.probe, ProbeFacts()).take(record)
@@ -120,10 +126,9 @@ class LiveFacts:
     def _read(self, ref: ObjectRef, manifest: Mapping[str, object]) -> None:
         metadata, spec = _mapping(manifest.get("metadata")), _mapping(manifest.get("spec"))
         deadline = spec.get("activeDeadlineSeconds")
-        self._pods[ref.uid] = PodProgress(
-            labels=_mapping(metadata.get("labels")),
-            active_deadline_seconds=deadline if isinstance(deadline, int) else None,
-        )
+        pod = self._pods.setdefault(ref.uid, PodProgress())
+        pod.labels = _mapping(metadata.get("labels"))
+        pod.active_deadline_seconds = deadline if isinstance(deadline, int) else None
         for section in ("initContainers", "containers", "ephemeralContainers"):
             items = spec.get(section)
             for item in map(_mapping, items if isinstance(items, list | tuple) else ()):

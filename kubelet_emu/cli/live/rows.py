@@ -76,10 +76,11 @@ def _of_pod(live: LiveFacts, pod: PodFacts, pulls: Mapping[tuple[str, str], Pull
         note = note_of(live, pod, container, pulls.get((pod.ref.uid, container.name)), now)
         if not note.text and run is None and container.kind is ContainerKind.MAIN and waits:
             note, waits = Note(f"waits {waits}"), ""
+        status_at = live.pod(pod).status_at
         yield Row(
             pod=harmless(pod.ref.name),
             container=harmless(container.name) + _KINDS.get(container.kind, ""),
-            state=harmless(_state(pod, container)),
+            state=harmless(_state(pod, container, status_at)),
             tone=_tone(pod, container),
             age=human_duration(max(0.0, (now - _since(pod, run)).total_seconds())),
             restarts=max(container.restarts, (run.run if run is not None else 1) - 1),
@@ -92,12 +93,12 @@ def _runs(run: RunFacts | None) -> bool:
     return run is not None and run.started_at is not None and run.exited_at is None
 
 
-def _state(pod: PodFacts, container: ContainerFacts) -> str:
+def _state(pod: PodFacts, container: ContainerFacts, status_at: datetime | None) -> str:
     """Return a container's state in the words of its status; what was seen since goes before it."""
     run = container.last_run
     if _runs(run):
         return "Running"
-    if container.waiting_reason and not _has_just_ended(container):
+    if container.waiting_reason and not _is_outdated(container, status_at):
         return container.waiting_reason
     if run is not None and run.exited_at is not None:
         word = run.reason or ("Error" if run.code else COMPLETED)
@@ -107,10 +108,12 @@ def _state(pod: PodFacts, container: ContainerFacts) -> str:
     return pod.reason or pod.phase
 
 
-def _has_just_ended(container: ContainerFacts) -> bool:
-    """Tell whether the waiting reason is from before the last run."""
+def _is_outdated(container: ContainerFacts, status_at: datetime | None) -> bool:
+    """Tell whether the waiting reason is from before the end of the last run."""
     run = container.last_run
-    return run is not None and run.exited_at is not None and container.restarts < run.run - 1
+    if run is None or run.exited_at is None:
+        return False
+    return container.restarts < run.run - 1 or status_at is None or status_at < run.exited_at
 
 
 def _tone(pod: PodFacts, container: ContainerFacts) -> Tone:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubelet_emu.manifests.field_reasons import APP_ARMOR, LOCALHOST, NO_CAPABILITY, SE_LINUX, SECURITY, WINDOWS
-from runtime.api.capabilities import ALL, KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +50,8 @@ def _of_container(path: str, context: SecurityContext) -> Iterator[tuple[str, st
 
 
 def _capabilities(path: str, given: Capabilities) -> Iterator[tuple[str, str]]:
+    from runtime.api.capabilities import ALL, KNOWN  # noqa: PLC0415 - few manifests name one
+
     for field, names in (("add", given.add), ("drop", given.drop)):
         for index, name in enumerate(names):
             if name.upper() not in {ALL, *KNOWN}:

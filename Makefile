@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-docker test-docker-all engine lint mutations fuzz determinism bench fields docs clean help
+.PHONY: demo test test-docker test-docker-all engine lint mutations fuzz determinism bench fields pictures docs clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -50,6 +50,9 @@ fields: $(STAMP) ## make docs/FIELDS.md, the page of every field of a pod, from 
 	mkdir -p build
 	$(BIN)/python -m kubelet_emu.manifests.field_page > build/FIELDS.md
 	mv build/FIELDS.md docs/FIELDS.md
+
+pictures: $(STAMP) ## make the picture of the live view from a run in virtual time
+	$(BIN)/python docs/pictures/make_live.py
 
 docs: $(STAMP) ## make the site of the documents in build/site; a broken link is an error
 	$(BIN)/sphinx-build -q -W --keep-going -c docs . build/site

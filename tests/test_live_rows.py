@@ -227,6 +227,12 @@ ROWS: list[tuple[str, float, tuple[Record, ...], str]] = [
         "main | Running | 19s | 0 | live 1/3 failed ready ✓",
     ),
     (
+        "a readiness probe has failed for good",
+        40,
+        (READY, start(1, "main"), *(probe(s, "readiness", "failure", "failure") for s in (10, 20, 30, 40))),
+        "main | Running | 39s | 0 | live … ready ✗",
+    ),
+    (
         "a run knows nothing of the probes of the run before",
         20,
         (

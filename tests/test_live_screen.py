@@ -83,6 +83,11 @@ def test_no_line_is_as_wide_as_the_terminal(width: int) -> None:
     assert len(lines) == 11, "none is wrapped"
 
 
+def test_a_long_name_keeps_its_end() -> None:
+    row = Row(pod="web-7d4b7b86cc-smzsn", container="c", state="Running", tone=Tone.GOOD)
+    assert draw(Page((row,)), 40, has_colour=False)[1].split() == ["web-7d4b7…6cc-smzsn", "c", "Running"]
+
+
 def test_without_colour_nothing_is_coloured() -> None:
     assert "\x1b[3" in "".join(draw(Page(ROWS), 130, has_colour=True))
     assert "\x1b" not in "".join(draw(Page(ROWS), 130, has_colour=False))

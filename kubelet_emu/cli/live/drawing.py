@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from kubelet_emu.cli.live.rows import Row
 
 GAP = 2
-LEAST_NAME = 8
+LEAST_NAME = 12
+MOST_NOTE = 32
 _STYLES = {Tone.BAD: "red", Tone.BUSY: "yellow", Tone.GOOD: "green", Tone.QUIET: "dim"}
 # below so many columns a column is left out
 _COLUMNS = (("POD", 0), ("CONTAINER", 0), ("STATE", 0), ("AGE", 50), ("RESTARTS", 80), ("PROBES", 100), ("", 50))
@@ -79,10 +80,10 @@ def lay_out(page: Page, width: int) -> list[Text]:
 
 
 def _widths(lines: Sequence[Sequence[_Cell]], width: int) -> list[int]:
-    """Return the width of each column: that of its widest cell, but names give way where there is too little room."""
+    """Return the width of each column: that of its widest cell, but names give way to the first part of notes."""
     widths = [max(cell.width for cell in column) for column in zip(*lines, strict=True)]
     for index in range(min(_NAMES, len(widths))):
-        over = sum(widths) + GAP * (len(widths) - 1) - (width - 1)
+        over = sum(widths[:-1]) + min(widths[-1], MOST_NOTE) + GAP * (len(widths) - 1) - (width - 1)
         widths[index] = max(min(widths[index], LEAST_NAME), widths[index] - max(0, over))
     return widths
 
@@ -91,14 +92,19 @@ def _line(cells: Sequence[_Cell], widths: Sequence[int]) -> Text:
     line = Text()
     for cell, width in zip(cells, widths, strict=True):
         if cell.width > width:
-            text = "".join(text for text, _ in cell.pieces)
-            line.append(set_cell_size(text, width - 1) + "…", cell.pieces[0][1])
+            line.append(_shortened("".join(text for text, _ in cell.pieces), width), cell.pieces[0][1])
         else:
             for text, style in cell.pieces:
                 line.append(text, style)
         line.append(" " * (width - min(cell.width, width) + GAP))
     line.rstrip()
     return line
+
+
+def _shortened(text: str, width: int) -> str:
+    """Return a name without its middle: its end tells it from others of the same workload."""
+    end = (width - 1) // 2
+    return set_cell_size(text, width - 1 - end) + "…" + (text[len(text) - end :] if end else "")
 
 
 def _cells(row: Row, *, is_new: bool) -> tuple[_Cell, ...]:

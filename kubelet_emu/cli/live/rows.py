@@ -143,7 +143,7 @@ def _probes(probes: Mapping[str, ProbeFacts]) -> tuple[tuple[str, Tone], ...]:
 
 def _probe(kind: str, probe: ProbeFacts) -> tuple[str, Tone]:
     word = _SHORT[kind]
-    if probe.failures:
+    if 0 < probe.failures < probe.failure_threshold:
         return f"{word} {probe.failures}/{probe.failure_threshold} failed", Tone.BAD
     if probe.is_first:
         return f"{word} …", Tone.BUSY

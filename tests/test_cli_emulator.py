@@ -222,4 +222,4 @@ def test_a_configuration_reaches_containers_and_admission() -> None:
     )
     node = make_node(RunOptions(manifests=()), configuration, STATUS)
     assert (node.resources().pids_limit, node.resources().cfs_quota) == (12, False)
-    assert (node.facts().allowed_unsafe_sysctls, node.seccomp_default) == (("kernel.msg*",), True)
+    assert (node.facts().allowed_unsafe_sysctls, node.seccomp.is_default) == (("kernel.msg*",), True)

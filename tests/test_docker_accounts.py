@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runtime.api import LinuxSecurityContext
-from runtime.docker.accounts import Accounts, complete
+from runtime.api.accounts import Accounts
+from runtime.docker.accounts import complete
 
 PASSWD = b"""\
 root:x:0:0:root:/root:/bin/sh

@@ -240,11 +240,39 @@ def test_who_it_runs_as(security: LinuxSecurityContext, expected: str) -> None:
         (LinuxSecurityContext(seccomp=SeccompProfile(), privileged=True), ["seccomp=unconfined"]),
         (LinuxSecurityContext(seccomp=SeccompProfile(type="Localhost", localhost_json="{}")), ["seccomp={}"]),
         (LinuxSecurityContext(no_new_privs=True), ["no-new-privileges", "seccomp=unconfined"]),
+        (LinuxSecurityContext(app_armor="unconfined"), ["apparmor=unconfined", "seccomp=unconfined"]),
+        (LinuxSecurityContext(app_armor="runtime/default"), ["seccomp=unconfined"]),
+        (
+            LinuxSecurityContext(app_armor="localhost/k8s-own", privileged=True),
+            ["apparmor=k8s-own", "seccomp=unconfined"],
+        ),
     ],
-    ids=["no profile", "the runtime's", "privileged", "a file's", "no new privileges"],
+    ids=[
+        "no profile",
+        "the runtime's",
+        "privileged",
+        "a file's",
+        "no new privileges",
+        "AppArmor off",
+        "the engine's own AppArmor profile",
+        "an AppArmor profile of the node, privileged or not",
+    ],
 )
 def test_security_options(security: LinuxSecurityContext, expected: list[str]) -> None:
     assert bodies.security_options(security) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["name=apparmor", "name=seccomp,profile=default"], True),
+        (["name=seccomp,profile=apparmor"], False),
+        (None, False),
+    ],
+    ids=["named among others", "not named", "nothing is said"],
+)
+def test_the_engine_says_whether_its_machine_has_app_armor(options: list[str] | None, *, expected: bool) -> None:
+    assert convert.has_app_armor({"SecurityOptions": options}) is expected
 
 
 def test_a_profile_that_the_node_lacks_is_refused() -> None:

@@ -40,7 +40,7 @@ SPEC = {
     "PodSpec.tolerations": "tolerations: [{key: a, operator: Exists}]",
     "PodSpec.topologySpreadConstraints": "topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone,"
     " whenUnsatisfiable: DoNotSchedule}]",
-    "PodSecurityContext.appArmorProfile": "securityContext: {appArmorProfile: {type: Unconfined}}",
+    "PodSecurityContext.appArmorProfile": "securityContext: {appArmorProfile: {type: RuntimeDefault}}",
     "PodSecurityContext.seLinuxChangePolicy": "securityContext: {seLinuxChangePolicy: Recursive}",
     "PodSecurityContext.seLinuxOptions": "securityContext: {seLinuxOptions: {level: s0}}",
     "PodSecurityContext.seccompProfile": "securityContext: {seccompProfile: {type: Localhost, localhostProfile: a}}",
@@ -62,7 +62,7 @@ CONTAINER = {
     "ResourceRequirements.claims": "resources: {claims: [{name: gpu}]}",
     "ResourceRequirements.limits": "resources: {limits: {a.b/gpu: 1}}",
     "ResourceRequirements.requests": "resources: {requests: {a.b/gpu: 1}}",
-    "SecurityContext.appArmorProfile": "securityContext: {appArmorProfile: {type: Unconfined}}",
+    "SecurityContext.appArmorProfile": "securityContext: {appArmorProfile: {type: RuntimeDefault}}",
     "SecurityContext.procMount": "securityContext: {procMount: Unmasked}",
     "SecurityContext.seLinuxOptions": "securityContext: {seLinuxOptions: {level: s0}}",
     "SecurityContext.seccompProfile": "securityContext: {seccompProfile: {type: Localhost, localhostProfile: a}}",

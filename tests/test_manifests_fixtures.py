@@ -86,7 +86,7 @@ def test_a_claim_is_told_to_be_an_empty_folder(source: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "paths"),
     [
-        ("securityContext: {supplementalGroupsPolicy: Strict}", []),
+        ("securityContext: {supplementalGroupsPolicy: Strict, appArmorProfile: {type: Unconfined}}", []),
         (
             (
                 "initContainers: [{name: i, image: i, "
@@ -94,7 +94,7 @@ def test_a_claim_is_told_to_be_an_empty_folder(source: str) -> None:
             ),
             ["initContainers[0].securityContext.capabilities.add[1]"],
         ),
-        ("securityContext: {supplementalGroupsPolicy: Merge, appArmorProfile: {type: RuntimeDefault}}", []),
+        ("securityContext: {appArmorProfile: {type: RuntimeDefault}}", ["securityContext.appArmorProfile"]),
         ("securityContext: {seLinuxOptions: {level: s0}}", ["securityContext.seLinuxOptions"]),
         ("securityContext: {seccompProfile: {type: RuntimeDefault}}", []),
         ("hostUsers: false, resources: {limits: {cpu: 1}}", ["hostUsers", "resources"]),
@@ -115,7 +115,7 @@ def test_a_claim_is_told_to_be_an_empty_folder(source: str) -> None:
             (
                 "initContainers: [{name: i, image: i, securityContext: {procMount: Unmasked,"
                 " seccompProfile: {type: Localhost, localhostProfile: a.json},"
-                " appArmorProfile: {type: Unconfined}}}]"
+                " appArmorProfile: {type: Localhost, localhostProfile: a}}}]"
             ),
             [
                 "initContainers[0].securityContext.procMount",

@@ -148,7 +148,7 @@ def test_each_test_has_its_outcome(output: str, line: str) -> None:
         ("a wait that was too long", "main exited: did not come in 3 s"),
         (
             "a bad marker",
-            "@pytest.mark.kubelet: ['speed']: it takes registry_hosts, registry_mirrors, runtime, seed, timeout,",
+            "@pytest.mark.kubelet: ['speed']: it takes registry_hosts, registry_mirrors, runtime, ",
         ),
         ("a word that no option has", "'runtime' must be in ('simulated', 'docker') (got 'dokcer')"),
         ("why a test is skipped", "no container engine: "),

@@ -17,13 +17,15 @@ from kubelet_emu.api.v1_scheduling import (
     NodeSelectorTerm,
     Toleration,
 )
-from kubelet_emu.api.v1_security import PodSecurityContext, Sysctl
+from kubelet_emu.api.v1_security import AppArmorProfile, PodSecurityContext, SecurityContext, Sysctl
 from kubelet_emu.rules.admission import ForeignAnswers, NodeFacts, Rejection, admit
 from kubelet_emu.rules.node_fit import Taint, tolerates
 from kubelet_emu.rules.node_usage import NodeUsage, usage_of
 from kubelet_emu.rules.preemption import pods_to_preempt
 from kubelet_emu.rules.qos import compute_pod_qos
 
+RUNTIME_DEFAULT = AppArmorProfile(type="RuntimeDefault")
+ARMOURED = SecurityContext(app_armor_profile=RUNTIME_DEFAULT)
 NODE = NodeFacts(
     name="node1",
     labels={"zone": "a", "disks": "4"},
@@ -362,7 +364,13 @@ WORST: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any], str]] = [
         {},
         "Predicate NodeName failed: node(s) didn't match the requested node name",
     ),
-    ("AppArmor", {}, {}, {"apparmor_error": "ERR"}, "Cannot enforce AppArmor: ERR"),
+    (
+        "AppArmor",
+        {"init": (a_container("i", security_context=ARMOURED),)},
+        {"has_app_armor": False},
+        {},
+        "Cannot enforce AppArmor: AppArmor is not enabled on the host",
+    ),
     (
         "PodFeatureUnsupported",
         {},

@@ -6,13 +6,21 @@ import pytest
 
 from kubelet_emu.api.meta import ObjectMeta
 from kubelet_emu.api.v1 import Container, EphemeralContainer, Pod, PodSpec
-from kubelet_emu.api.v1_security import Capabilities, PodSecurityContext, SeccompProfile, SecurityContext
+from kubelet_emu.api.v1_security import (
+    AppArmorProfile,
+    Capabilities,
+    PodSecurityContext,
+    SeccompProfile,
+    SecurityContext,
+)
 from kubelet_emu.rules.security import (
+    SeccompOfNode,
     SecurityError,
     check_run_as_non_root,
     container_namespaces,
     container_security,
     has_privileged_container,
+    no_profile,
     sandbox_security,
     supplemental_groups,
 )
@@ -174,10 +182,31 @@ def test_security_context(
     assert container_security(a_pod(pod_context), container, image) == expected
 
 
+def test_groups_and_app_armor_of_the_pod_reach_every_container() -> None:
+    context = PodSecurityContext(
+        supplemental_groups_policy="Strict", app_armor_profile=AppArmorProfile(type="Unconfined")
+    )
+    made = container_security(a_pod(context), a_container(), ROOT)
+    assert (made.supplemental_groups_policy, made.app_armor) == ("Strict", "unconfined")
+    assert sandbox_security(a_pod(context)).supplemental_groups_policy == "Strict"
+
+
+def test_the_profiles_may_be_in_another_folder() -> None:
+    def read(path: str) -> str:
+        return {"/profiles/p.json": "{}"}[path] if path == "/profiles/p.json" else no_profile(path)
+
+    profiles = SeccompOfNode(root="/profiles", read=read)
+    assert (profiles.has("p.json"), profiles.has("q.json"), SeccompOfNode().has("p.json")) == (True, False, False)
+    profile = SeccompProfile(type="Localhost", localhost_profile="p.json")
+    made = container_security(a_pod(), a_container(seccomp_profile=profile), ROOT, seccomp=profiles)
+    assert made.seccomp is not None
+    assert (made.seccomp.localhost_path, made.seccomp.localhost_json) == ("/profiles/p.json", "{}")
+
+
 def test_a_localhost_profile_is_read_by_its_path() -> None:
     profile = SeccompProfile(type="Localhost", localhost_profile="p.json")
     path, container = "/var/lib/kubelet/seccomp/p.json", a_container(seccomp_profile=profile)
-    made = container_security(a_pod(), container, ROOT, localhost_profile={path: "{}"}.__getitem__)
+    made = container_security(a_pod(), container, ROOT, seccomp=SeccompOfNode(read={path: "{}"}.__getitem__))
     assert made.seccomp == RuntimeSeccompProfile(type="Localhost", localhost_path=path, localhost_json="{}")
     made = container_security(a_pod(), container, ROOT)
     assert made.seccomp == RuntimeSeccompProfile(type="Localhost", localhost_path=path)
@@ -185,7 +214,7 @@ def test_a_localhost_profile_is_read_by_its_path() -> None:
 
 @pytest.mark.parametrize(("is_default", "type_"), [(False, "Unconfined"), (True, "RuntimeDefault")])
 def test_without_a_profile_the_kubelets_default_counts(is_default: bool, type_: str) -> None:  # noqa: FBT001 - a table
-    made = container_security(a_pod(), a_container(), ROOT, seccomp_default=is_default)
+    made = container_security(a_pod(), a_container(), ROOT, seccomp=SeccompOfNode(is_default=is_default))
     assert made.seccomp is not None
     assert made.seccomp.type == type_
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from kubelet_emu.cli.main import main
-from kubelet_emu.simulation.fields import BEHAVIOUR, DOCUMENT, FAULT, IMAGE
+from kubelet_emu.simulation.fields import BEHAVIOUR, DOCUMENT, FAULT, IMAGE, NODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def test_an_example_does_what_the_document_shows(tmp_path: Path, text: str, show
 
 def test_the_document_names_every_field() -> None:
     faults = {field for record in FAULT.records.values() for field in record.members} | set(FAULT.records)
-    fields = {*DOCUMENT.members, *BEHAVIOUR.members, *IMAGE.members, *faults, "do"}
+    fields = {*DOCUMENT.members, *BEHAVIOUR.members, *IMAGE.members, *NODE.members, *faults, "do"}
     words = " ".join([*re.findall(r"`([^`\n]+)`", DOCUMENT_TEXT), *(text for _, _, text in blocks())])
     named = set(re.findall(r"[A-Za-z]+", words))
     assert fields - named == set()

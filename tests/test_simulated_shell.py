@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import trio
-from simulated_world import Seen, World, a_world, live, tell
+from simulated_world import BUSYBOX, Seen, World, a_world, live, tell
 
-from runtime.api import ExecStartError, ExecTimeoutError, LinuxSecurityContext, Mount, StartError, VolumeConfig
-from runtime.simulated import TYPICAL
+from runtime.api import (
+    CRIError,
+    ExecStartError,
+    ExecTimeoutError,
+    LinuxSecurityContext,
+    Mount,
+    StartError,
+    VolumeConfig,
+)
+from runtime.simulated import TYPICAL, Abilities, SimulatedImage
 
 DISCIPLINED = "trap 'echo Terminated; sleep 2; echo Exiting; exit 0' TERM\necho Started\nsleep 600 & wait $!\n"
 MEBI = 1 << 20
@@ -143,7 +153,7 @@ def test_memory(why: str, script: str, lines: tuple[str, ...], code: int, reason
 
 
 def test_a_child_takes_the_container_down_where_the_kernel_kills_groups() -> None:
-    seen = live("tail /dev/zero; echo no", limit=16 * MEBI, oom_kills_group=True)
+    seen = live("tail /dev/zero; echo no", limit=16 * MEBI, abilities=Abilities(oom_kills_group=True))
     assert (seen.lines, seen.code, seen.reason) == ((), 137, "OOMKilled")
 
 
@@ -225,6 +235,47 @@ async def test_who_runs_decides_what_may_be_written(autojump_clock: trio.abc.Clo
             "ok\ntouch: /f: Permission denied\nsh: can't create /etc/passwd: Permission denied\n",
             0,
         )
+
+
+LISTS = {
+    "/etc/passwd": b"root:x:0:0:::\napp:x:1000:1001:::\n",
+    "/etc/group": b"root:x:0:\napp:x:1001:\nstaff:x:50000:app\n",
+}
+IDS = [
+    ("the image's lists say which groups a user has", {"run_as_user": 1000}, "1001 50000"),
+    ("a group of its own doesn't hide those", {"run_as_user": 1000, "run_as_group": 3000}, "3000 50000"),
+    ("strict groups are those that are named", {"run_as_user": 1000, "supplemental_groups_policy": "Strict"}, "1001"),
+    (
+        "beside those of the pod",
+        {"run_as_user": 1000, "run_as_group": 5, "supplemental_groups": (6, 5), "supplemental_groups_policy": "Strict"},
+        "5 6",
+    ),
+    ("who isn't listed has root's group", {"run_as_user": 7}, "0"),
+]
+
+
+@pytest.mark.parametrize(("why", "security", "expected"), IDS, ids=[row[0] for row in IDS])
+async def test_groups_are_those_of_the_image_and_of_the_pod(
+    autojump_clock: trio.abc.Clock, why: str, security: dict[str, Any], expected: str
+) -> None:
+    async with a_world(images={BUSYBOX: SimulatedImage(is_present=True, files=LISTS)}) as world:
+        await world.start("sleep 600", security=LinuxSecurityContext(**security))
+        assert await world.exec("id -G") == (f"{expected}\n", 0)
+
+
+async def test_a_machine_has_the_app_armor_profiles_that_are_loaded(autojump_clock: trio.abc.Clock) -> None:
+    loaded = Abilities(has_app_armor=True, app_armor_profiles=frozenset({"here"}))
+    async with a_world(abilities=loaded) as world:
+        assert (await world.runtime.status()).has_app_armor
+        await world.start("sleep 600", security=LinuxSecurityContext(app_armor="localhost/here"))
+        await world.start("sleep 600", "free", security=LinuxSecurityContext(app_armor="runtime/default"))
+        with pytest.raises(CRIError, match=r"spec opts: apparmor profile not found gone$"):
+            await world.start("sleep 600", "none", security=LinuxSecurityContext(app_armor="localhost/gone"))
+
+
+async def test_a_machine_has_any_profile_unless_they_are_named(autojump_clock: trio.abc.Clock) -> None:
+    async with a_world(abilities=Abilities(has_app_armor=True)) as world:
+        await world.start("sleep 600", security=LinuxSecurityContext(app_armor="localhost/any"))
 
 
 async def test_a_read_only_root_takes_no_files(autojump_clock: trio.abc.Clock) -> None:

@@ -21,7 +21,7 @@ from kubelet_emu.images.docker_config import DockerCredentials, docker_config_pa
 from kubelet_emu.journal.records import NoteRecord
 from kubelet_emu.kubelet.configured_node import configured_node
 from kubelet_emu.kubelet.node import Node
-from kubelet_emu.kubelet.seccomp_profiles import read_seccomp_profile
+from kubelet_emu.kubelet.seccomp_profiles import profiles_of_machine
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timing import timing_named
 from runtime.api import ContainerState, CRIError
@@ -238,7 +238,8 @@ def make_node(options: RunOptions, configuration: KubeletConfiguration, status: 
         if capacity.ephemeral_storage_bytes is None
         else capacity.ephemeral_storage_bytes,
         max_pods=configuration.max_pods if capacity.max_pods is None else capacity.max_pods,
+        seccomp=profiles_of_machine(options.seccomp_profile_root, is_simulated=options.is_simulated),
+        has_app_armor=status.has_app_armor,
+        supports_supplemental_groups_policy=status.supports_supplemental_groups_policy,
     )
-    if not options.is_simulated:
-        node = evolve(node, seccomp_profile=read_seccomp_profile)
     return configured_node(node, configuration)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from kubelet_emu.cli.simulation_inputs import Simulated, read_simulation
+from kubelet_emu.kubelet.seccomp_profiles import profiles_of_machine
 from kubelet_emu.manifests import format_problem, load
 from kubelet_emu.manifests.admission import admit
 from kubelet_emu.simulation.values import Simulation
@@ -45,7 +46,8 @@ def read_inputs(options: RunOptions, gates: FeatureGates, rng: Random) -> Inputs
     In virtual time nothing of the machine is touched, so nothing is refused for its sake.
     """
     loaded = load(options.manifests, strict=options.strict)
-    read = admit(loaded, gates, rng, options.safety, cron_jobs_now=options.now)
+    profiles = profiles_of_machine(options.seccomp_profile_root, is_simulated=options.is_simulated)
+    read = admit(loaded, gates, rng, options.safety, cron_jobs_now=options.now, has_seccomp_profile=profiles.has)
     refusals = () if options.is_simulated else read.refusals
     simulation = read_simulation(options, read.sources, read.written) if options.is_simulated else Simulated()
     return Inputs(

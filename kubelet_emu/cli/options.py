@@ -138,6 +138,7 @@ class RunOptions:
     node_name: str = ""
     node_capacity: NodeCapacity = field(factory=NodeCapacity)
     node_labels: Mapping[str, str] = field(factory=dict)
+    seccomp_profile_root: Path | None = None
     timing: str | None = None
     until: float = 3600.0
     speed: float | None = None

@@ -13,6 +13,7 @@ from kubelet_emu.cli.mirror_options import MIRROR_PARAMETERS
 from kubelet_emu.cli.options import NodeCapacity, RunOptions
 from kubelet_emu.cli.parameter_types import MOST_SECONDS, NON_NEGATIVE, Finite, Word, with_parameters
 from kubelet_emu.cli.safety_options import SAFETY_PARAMETERS, safety_of
+from kubelet_emu.cli.seccomp_options import SECCOMP_PARAMETERS
 from kubelet_emu.cli.triggers import Trigger
 from kubelet_emu.images.outcome import PullOverride
 
@@ -141,6 +142,7 @@ PARAMETERS: tuple[click.Option, ...] = (
         metavar="K=V",
         help="A label of the node; repeatable.",
     ),
+    *SECCOMP_PARAMETERS,
     *SAFETY_PARAMETERS,
     click.Option(
         ["--publish-address"],

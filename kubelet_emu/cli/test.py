@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from kubelet_emu.cli.mirror_options import mirror_parameters, mirrors_of
+from kubelet_emu.cli.seccomp_options import seccomp_parameters
 
 if TYPE_CHECKING:
     from kubelet_emu.images.mirrors import Mirror
@@ -57,6 +58,7 @@ DOCKER_JOBS = 8
     metavar="DIR",
     help="Docker: where state is kept.",
 )
+@seccomp_parameters
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Seed of names and jitter.")
 def command(  # noqa: PLR0913 - click's way
     *,
@@ -71,6 +73,7 @@ def command(  # noqa: PLR0913 - click's way
     registry_mirrors: tuple[Mirror, ...],
     registry_hosts: Path | None,
     root_dir: Path | None,
+    seccomp_profile_root: Path | None,
     seed: int,
 ) -> None:
     """Run scenarios and check what they expect: folders with a scenario.yaml, at any depth, or *.scenario.yaml files.
@@ -94,6 +97,7 @@ def command(  # noqa: PLR0913 - click's way
         timing_name=timing_name,
         registry_mirrors=mirrors_of(registry_mirrors, registry_hosts, lambda text: click.echo(text, err=True)),
         root_dir=root_dir,
+        seccomp_profile_root=seccomp_profile_root,
         seed=seed,
     )
     sys.exit(execute(options, Streams()))

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubelet_emu.cli.seccomp_options import seccomp_parameters
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
+    from pathlib import Path
 
     from kubelet_emu.config.features import FeatureGates
     from kubelet_emu.manifests import LoadResult, Problem
@@ -26,14 +29,16 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True, help="Duplicate keys in manifests are errors.")
 @click.option("--ignore", multiple=True, metavar="CODE,...", help="Advice that isn't wanted; repeatable.")
 @click.option("--no-advice", is_flag=True, help="Only what an API server says, what isn't emulated, what isn't run.")
+@seccomp_parameters
 @click.option("--kubernetes", default="1.36", show_default=True, metavar="VERSION", help="The API server's version.")
-def command(
+def command(  # noqa: PLR0913 - click's way
     manifests: tuple[str, ...],
     output: str,
     ignore: tuple[str, ...],
     *,
     strict: bool,
     no_advice: bool,
+    seccomp_profile_root: Path | None,
     kubernetes: str,
 ) -> None:
     """Check manifests (files, folders, - for stdin): all errors and warnings at once.
@@ -47,7 +52,7 @@ def command(
 
     gates = _gates(kubernetes)
     result = load(manifests, strict=strict)
-    problems = (*_checked(result, gates), *(() if no_advice else _advice(result, ignore, gates)))
+    problems = (*_checked(result, gates, seccomp_profile_root), *(() if no_advice else _advice(result, ignore, gates)))
     match output:
         case "json":
             click.echo(as_json(problems))
@@ -73,7 +78,7 @@ def _gates(kubernetes: str) -> FeatureGates:
         raise InputError(f"--kubernetes: {error}") from error
 
 
-def _checked(result: LoadResult, gates: FeatureGates) -> tuple[Problem, ...]:
+def _checked(result: LoadResult, gates: FeatureGates, seccomp_profile_root: Path | None) -> tuple[Problem, ...]:
     """Return what a server says, what isn't emulated, and what `run` refuses."""
     import random
 
@@ -82,9 +87,21 @@ def _checked(result: LoadResult, gates: FeatureGates) -> tuple[Problem, ...]:
     from kubelet_emu.manifests.admission import admit
     from kubelet_emu.manifests.safety import SafetyPolicy
 
-    read = admit(result, gates, random.Random(0), SafetyPolicy())  # noqa: S311 - names, not secrets
+    rng = random.Random(0)  # noqa: S311 - names, not secrets
+    read = admit(result, gates, rng, SafetyPolicy(), has_seccomp_profile=_profiles_below(seccomp_profile_root))
     refusals = (evolve(problem, severity="warning", type="Refused by run") for problem in read.refusals)
     return (*read.problems, *refusals)
+
+
+def _profiles_below(root: Path | None) -> Callable[[str], bool]:
+    """Return what tells whether the machine has a seccomp profile; few manifests ask for one."""
+
+    def has(profile: str) -> bool:
+        from kubelet_emu.kubelet.seccomp_profiles import profiles_of_machine
+
+        return profiles_of_machine(root, is_simulated=False).has(profile)
+
+    return has
 
 
 def _advice(result: LoadResult, ignore: Collection[str], gates: FeatureGates) -> tuple[Problem, ...]:

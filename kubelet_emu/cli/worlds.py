@@ -12,7 +12,7 @@ from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timing import KUBELET, Timing
 from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from kubelet_emu.manifests import format_problem
-from kubelet_emu.scenarios.needs import CGROUP_V2, read_needs
+from kubelet_emu.scenarios.needs import APP_ARMOR, CGROUP_V2, read_needs
 from kubelet_emu.scenarios.node import REGISTRY, SLOW_REGISTRY, scenario_node
 from kubelet_emu.scenarios.runner import World, run_scenario
 from kubelet_emu.simulation.reading import files_beside, read_file
@@ -22,6 +22,7 @@ from runtime.simulated import PullFault, SimulatedImage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from kubelet_emu.journal.journal import Sink
     from kubelet_emu.scenarios.runner import Outcome
@@ -40,6 +41,7 @@ class SimulatedWorld:
     seed: int = 1
     timing: Timing = KUBELET
     sinks: tuple[Sink, ...] = ()
+    seccomp_profile_root: Path | None = None
 
 
 def simulated_images(scenario: Scenario) -> Mapping[str, SimulatedImage]:
@@ -75,14 +77,21 @@ async def _run_simulated(scenario: Scenario, world: SimulatedWorld) -> Outcome:
         simulation=_simulation_of(scenario),
         images=simulated_images(scenario),
         oom_kills_group=CGROUP_V2 in needs.places,
+        has_app_armor=APP_ARMOR in needs.places,
     )
     async with open_machine(machine, timebase) as opened:
+        status = await opened.runtime.status()
         return await run_scenario(
             scenario,
             World(
                 runtime=opened.runtime,
                 timebase=timebase,
-                node=scenario_node(HOST_IP),
+                node=scenario_node(
+                    status,
+                    host_ip=HOST_IP,
+                    has_app_armor=status.has_app_armor,
+                    seccomp_profile_root=scenario.seccomp_profile_root or world.seccomp_profile_root,
+                ),
                 settings=KubeletSettings(timing=world.timing),
                 seed=world.seed,
                 sinks=world.sinks,

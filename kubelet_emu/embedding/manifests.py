@@ -23,7 +23,7 @@ HERE = "<text>"
 
 def read_manifests(source: str | Path, options: NodeOptions, gates: FeatureGates, rng: Random) -> Admitted:
     """Read a file, a folder, or a text of more than one line; ManifestError."""
-    read = admit(_load(source, options), gates, rng, options.safety)
+    read = admit(_load(source, options), gates, rng, options.safety, has_seccomp_profile=options.seccomp.has)
     _raise_for(read, () if options.is_simulated else read.refusals)
     if not read.runnables and not read.stored:
         raise ManifestError(f"{name_of(source)}: nothing to run")

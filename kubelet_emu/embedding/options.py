@@ -11,6 +11,7 @@ from attrs.converters import optional
 from kubelet_emu.config.features import gates_for
 from kubelet_emu.embedding.arguments import check_seconds, check_text, check_whole
 from kubelet_emu.images.mirrors import Mirror
+from kubelet_emu.kubelet.seccomp_profiles import profiles_of_machine
 from kubelet_emu.manifests.safety import SafetyPolicy
 from kubelet_emu.simulation.values import Simulation
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from attrs import Attribute
+
+    from kubelet_emu.rules.security import SeccompOfNode
 
 RuntimeName = Literal["simulated", "docker"]
 TimingName = Literal["fast", "kubelet"]
@@ -48,7 +51,8 @@ class NodeOptions:
     """What runs the containers and how true to a node's delays; `folder` is where relative paths begin.
 
     `registry_mirrors` may be texts as on the command line, `registry_hosts` is a folder or a file as containerd has
-    them. `simulation` says what containers of a simulated node do. `timeout_seconds` bounds every wait that has no
+    them. `seccomp_profile_root` is where seccomp profiles are read (a node's own folder, none in virtual time).
+    `simulation` says what containers of a simulated node do. `timeout_seconds` bounds every wait that has no
     bound of its own: an hour of virtual time, two minutes on an engine. ValueError for a word that is none of these.
     """
 
@@ -60,8 +64,15 @@ class NodeOptions:
     timeout: float | None = field(default=None, validator=_is_seconds)
     registry_mirrors: tuple[Mirror, ...] = field(default=(), converter=_to_mirrors, repr=False)
     registry_hosts: Path | None = field(default=None, converter=optional(Path), repr=False)
+    seccomp_profile_root: Path | None = field(default=None, converter=optional(Path), repr=False)
     simulation: Simulation = field(factory=Simulation, repr=False)
     safety: SafetyPolicy = field(factory=SafetyPolicy, repr=False)
+
+    @property
+    def seccomp(self) -> SeccompOfNode:
+        """Return the seccomp profiles that the node has."""
+        root = self.seccomp_profile_root
+        return profiles_of_machine(None if root is None else self.folder / root, is_simulated=self.is_simulated)
 
     @property
     def is_simulated(self) -> bool:

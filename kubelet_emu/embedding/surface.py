@@ -34,6 +34,7 @@ class Options(TypedDict, total=False):
     timeout: float | None
     registry_mirrors: Iterable[Mirror | str]
     registry_hosts: str | Path | None
+    seccomp_profile_root: str | Path | None
     safety: SafetyPolicy
 
 

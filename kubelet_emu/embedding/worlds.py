@@ -38,7 +38,7 @@ class World:
 @asynccontextmanager
 async def open_world(options: NodeOptions) -> AsyncIterator[World]:
     """Give a runtime; on leaving nothing of it stays. RuntimeUnavailableError when no engine answers."""
-    opened = _simulated(options) if options.is_simulated else _docker()
+    opened = _simulated(options) if options.is_simulated else _docker(options)
     async with opened as world:
         yield world
 
@@ -50,12 +50,12 @@ async def _simulated(options: NodeOptions) -> AsyncIterator[World]:
 
     timebase = virtual_timebase()
     async with open_machine(Machine(seed=options.seed, simulation=options.simulation), timebase) as opened:
-        node = _node(await opened.runtime.status())
+        node = _node(options, await opened.runtime.status())
         yield World(runtime=opened.runtime, timebase=timebase, node=node, furnish=opened.furnish)
 
 
 @asynccontextmanager
-async def _docker() -> AsyncIterator[World]:
+async def _docker(options: NodeOptions) -> AsyncIterator[World]:
     from runtime.docker import DockerRuntime  # noqa: PLC0415 - as above
 
     root, instance = default_root(os.environ, os.getuid()), new_instance_id()
@@ -64,7 +64,7 @@ async def _docker() -> AsyncIterator[World]:
         try:
             await runtime.sweep_dead_owners()
             given = cast("Runtime", runtime)
-            yield World(runtime=given, timebase=Timebase.real(), node=_node(await given.status()))
+            yield World(runtime=given, timebase=Timebase.real(), node=_node(options, await given.status()))
         finally:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
                 await runtime.remove_all()
@@ -72,7 +72,7 @@ async def _docker() -> AsyncIterator[World]:
                 guard.is_needed = False
 
 
-def _node(status: RuntimeStatus) -> NodeFacts:
+def _node(options: NodeOptions, status: RuntimeStatus) -> NodeFacts:
     return NodeFacts(
         name=NODE_NAME,
         host_ips=(status.host_ip,) if status.host_ip else (),
@@ -80,4 +80,7 @@ def _node(status: RuntimeStatus) -> NodeFacts:
         milli_cpu=status.cpus * 1000,
         memory_bytes=status.memory_bytes,
         ephemeral_storage_bytes=100 << 30,
+        seccomp=options.seccomp,
+        has_app_armor=status.has_app_armor,
+        supports_supplemental_groups_policy=status.supports_supplemental_groups_policy,
     )

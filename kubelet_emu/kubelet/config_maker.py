@@ -129,8 +129,7 @@ class NodeConfigMaker:
                 node=self.node.resources(),
                 features=self.features,
                 target_id=target_id,
-                localhost_profile=self.node.seccomp_profile,
-                seccomp_default=self.node.seccomp_default,
+                seccomp=self.node.seccomp,
             )
         )
 

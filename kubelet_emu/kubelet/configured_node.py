@@ -38,7 +38,7 @@ def configured_node(node: Node, configuration: KubeletConfiguration) -> Node:
         pids_limit=configuration.pod_pids_limit if configuration.pod_pids_limit > 0 else node.pids_limit,
         cfs_quota=configuration.cpu_cfs_quota,
         allowed_unsafe_sysctls=configuration.allowed_unsafe_sysctls,
-        seccomp_default=configuration.seccomp_default,
+        seccomp=evolve(node.seccomp, is_default=configuration.seccomp_default),
     )
 
 

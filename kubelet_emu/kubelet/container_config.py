@@ -17,11 +17,11 @@ from kubelet_emu.rules.expansion import expand
 from kubelet_emu.rules.observed import StartFailure
 from kubelet_emu.rules.qos import compute_pod_qos
 from kubelet_emu.rules.resources import container_resources
-from kubelet_emu.rules.security import SecurityError, check_run_as_non_root, container_security, no_profile
+from kubelet_emu.rules.security import SeccompOfNode, SecurityError, check_run_as_non_root, container_security
 from runtime.api import ContainerConfig, ContainerMetadata
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from kubelet_emu.api.v1 import AnyContainer, Pod
     from kubelet_emu.images.outcome import ImageOutcome
@@ -34,7 +34,7 @@ class ContainerInput:
     """All that a container's config is made from.
 
     `mounts` are the volume mounts in spec order, then /etc/hosts, then the termination log. `target_id` is the
-    container whose processes an ephemeral one shares. `localhost_profile` reads a seccomp profile (OSError).
+    container whose processes an ephemeral one shares.
     """
 
     pod: Pod
@@ -46,8 +46,7 @@ class ContainerInput:
     node: NodeResources
     features: FeatureGates = field(factory=FeatureGates)
     target_id: ContainerID | None = None
-    localhost_profile: Callable[[str], str] = no_profile
-    seccomp_default: bool = False
+    seccomp: SeccompOfNode = field(factory=SeccompOfNode)
 
 
 def generate_container_config(given: ContainerInput) -> ContainerConfig | StartFailure:
@@ -60,14 +59,7 @@ def generate_container_config(given: ContainerInput) -> ContainerConfig | StartF
         raise ValueError(f"container {container.name!r} has no image to run")
     try:
         check_run_as_non_root(pod, container, image.image)
-        security = container_security(
-            pod,
-            container,
-            image.image,
-            target_id=given.target_id,
-            localhost_profile=given.localhost_profile,
-            seccomp_default=given.seccomp_default,
-        )
+        security = container_security(pod, container, image.image, target_id=given.target_id, seccomp=given.seccomp)
     except SecurityError as error:
         return StartFailure(reason=reasons_creation.CREATE_CONTAINER_CONFIG_ERROR, message=str(error))
     command, args = command_and_args(container, given.environment)

@@ -9,17 +9,17 @@ from attrs import field, frozen
 from kubelet_emu.api.quantity import Quantity
 from kubelet_emu.rules.admission import NodeFacts
 from kubelet_emu.rules.resources import NodeResources
-from kubelet_emu.rules.security import no_profile
+from kubelet_emu.rules.security import SeccompOfNode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 
 @frozen(kw_only=True)
 class Node:
     """Name, addresses, labels and what the node has; cpu in milli-units, memory and storage in bytes.
 
-    `reserved` is what of it pods can't have; `seccomp_profile` reads a profile by its path (OSError).
+    `reserved` is what of it pods can't have. What the last two say is asked of the runtime when the kubelet starts.
     """
 
     name: str
@@ -33,8 +33,9 @@ class Node:
     reserved: Mapping[str, int] = field(factory=dict)
     cfs_quota: bool = True
     allowed_unsafe_sysctls: tuple[str, ...] = ()
-    seccomp_default: bool = False
-    seccomp_profile: Callable[[str], str] = no_profile
+    seccomp: SeccompOfNode = field(factory=SeccompOfNode)
+    has_app_armor: bool = False
+    supports_supplemental_groups_policy: bool = True
 
     def allocatable(self) -> Mapping[str, Quantity]:
         """Return what pods may ask for, as the node's status has it."""
@@ -64,4 +65,6 @@ class Node:
             labels=self.labels,
             allocatable=self.allocatable(),
             allowed_unsafe_sysctls=self.allowed_unsafe_sysctls,
+            has_app_armor=self.has_app_armor,
+            supports_supplemental_groups_policy=self.supports_supplemental_groups_policy,
         )

@@ -28,14 +28,11 @@ SCHEDULING = {
 """Fields that would choose a node."""
 
 WINDOWS = "windowsOptions are ignored: the node is a Linux one"
-APP_ARMOR = "appArmorProfile is ignored: the engine's own profile is used"
 SE_LINUX = "seLinuxOptions are ignored: the engine's own label is used"
 SECURITY = {
-    "PodSecurityContext.appArmorProfile": APP_ARMOR,
     "PodSecurityContext.seLinuxChangePolicy": "seLinuxChangePolicy is ignored: no volume is labelled",
     "PodSecurityContext.seLinuxOptions": SE_LINUX,
     "PodSecurityContext.windowsOptions": WINDOWS,
-    "SecurityContext.appArmorProfile": APP_ARMOR,
     "SecurityContext.procMount": "procMount is ignored: it needs a user namespace, which is the engine's matter",
     "SecurityContext.seLinuxOptions": SE_LINUX,
     "SecurityContext.windowsOptions": WINDOWS,
@@ -59,8 +56,15 @@ MOUNTS = {
 }
 """Fields that say how a container gets at a volume."""
 
-LOCALHOST = "Localhost is read from /var/lib/kubelet/seccomp of this machine; in virtual time there is none"
 NO_CAPABILITY = "has no effect, as on a node with containerd"
+LOCALHOST = (
+    "Localhost is read below /var/lib/kubelet/seccomp of this machine, or below the folder that --seccomp-profile-root"
+    " names; in virtual time there is that folder alone"
+)
+APP_ARMOR = (
+    "a node without AppArmor refuses a pod that asks for it: the engine's machine has it or not, in virtual time"
+    " `node: {appArmor: true}` in simulate.yaml says that it has"
+)
 PARTS = {
     "Capabilities.add": f"a name with CAP_, or that no kernel has, {NO_CAPABILITY}",
     "Capabilities.drop": f"a name with CAP_, or that no kernel has, {NO_CAPABILITY}",
@@ -68,7 +72,8 @@ PARTS = {
     "ContainerPort.hostPort": "not opened for an init container, nor is it on a node",
     "EmptyDirVolumeSource.medium": "HugePages: there are none here, so the pod waits",
     "Lifecycle.stopSignal": "behind the gate ContainerStopSignals, as in a cluster; off, the field is dropped",
-    "ObjectMeta.annotations": "those of AppArmor are ignored, the others are kept and can be read",
+    "ObjectMeta.annotations": "those of AppArmor are as the field appArmorProfile, the others are kept and can be read",
+    "PodSecurityContext.appArmorProfile": APP_ARMOR,
     "PodSecurityContext.seccompProfile": LOCALHOST,
     "PodSpec.affinity": "what a node's own admission looks at is kept to; nothing chooses among nodes",
     "PodSpec.automountServiceAccountToken": "true mounts nothing by itself; a token that the pod's volumes name has a"
@@ -81,6 +86,7 @@ PARTS = {
     "ResourceRequirements.claims": "no device is prepared for a claim",
     "ResourceRequirements.limits": "cpu, memory and ephemeral-storage count; devices aren't passed to the container",
     "ResourceRequirements.requests": "cpu, memory and ephemeral-storage count; devices aren't passed to the container",
+    "SecurityContext.appArmorProfile": APP_ARMOR,
     "SecurityContext.seccompProfile": LOCALHOST,
 }
 """What works in part: which part doesn't."""

@@ -80,6 +80,7 @@ _WORKS = {
         supplementalGroupsPolicy sysctls""",
     "SecurityContext": """allowPrivilegeEscalation capabilities privileged readOnlyRootFilesystem runAsGroup
         runAsNonRoot runAsUser""",
+    "AppArmorProfile": "localhostProfile type",
     "Capabilities": "",
     "SeccompProfile": "localhostProfile type",
     "Sysctl": "name value",

@@ -8,10 +8,10 @@ from kubelet_emu.api.schema import fields_of
 from kubelet_emu.manifests.field_reasons import CLAIMED, IGNORED, PROJECTED, SCHEDULING, UNMOUNTABLE
 from kubelet_emu.manifests.mounts_not_emulated import mounts_not_emulated
 from kubelet_emu.manifests.network_not_emulated import network_not_emulated
-from kubelet_emu.manifests.security_not_emulated import annotations_not_emulated, security_not_emulated
+from kubelet_emu.manifests.security_not_emulated import annotations_not_emulated, has_no_profile, security_not_emulated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kubelet_emu.api.batch_v1 import CronJob, Job
     from kubelet_emu.api.v1 import Pod, PodSpec, PodTemplateSpec
@@ -30,7 +30,7 @@ _AS_WITHOUT = (("hostUsers", True),)  # says what holds anyway
 _DEVICES = ("cpu", "memory", "ephemeral-storage")
 
 
-def not_emulated(loaded: Loaded) -> tuple[Problem, ...]:
+def not_emulated(loaded: Loaded, has_seccomp_profile: Callable[[str], bool] = has_no_profile) -> tuple[Problem, ...]:
     """Return warnings for fields that are read but have no effect."""
     obj = loaded.object
     pod: Pod | PodTemplateSpec
@@ -54,7 +54,7 @@ def not_emulated(loaded: Loaded) -> tuple[Problem, ...]:
             *_devices(spec),
             *mounts_not_emulated(spec),
             *network_not_emulated(spec),
-            *security_not_emulated(spec),
+            *security_not_emulated(spec, has_seccomp_profile),
         )
     )
     return tuple(

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from kubelet_emu.embedding.pod_log import Answer
 
-_KEYS = frozenset({"runtime", "timing", "version", "seed", "timeout", "registry_mirrors", "registry_hosts"})
+_KEYS = frozenset(
+    {"runtime", "timing", "version", "seed", "timeout", "registry_mirrors", "registry_hosts", "seccomp_profile_root"}
+)
 
 
 @define(eq=False, kw_only=True)
@@ -152,6 +154,7 @@ def _options(request: pytest.FixtureRequest) -> NodeOptions:
             timeout=given.get("timeout"),
             registry_mirrors=given.get("registry_mirrors", ()),
             registry_hosts=given.get("registry_hosts"),
+            seccomp_profile_root=given.get("seccomp_profile_root"),
             folder=request.path.parent,
         )
     except ValueError as error:

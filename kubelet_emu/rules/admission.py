@@ -1,7 +1,7 @@
 """Whether the node takes a pod: the kubelet's admission handlers in their order.
 
-The first refusal wins. What a handler would have to ask of machinery that is not here (devices, topology, AppArmor) is
-told to it in `ForeignAnswers`. Source: kubelet v1.36 HandlePodAdditions, pkg/kubelet/lifecycle, pkg/kubelet/eviction,
+The first refusal wins. What a handler would have to ask of machinery that is not here (devices, topology) is told to it
+in `ForeignAnswers`. Source: kubelet v1.36 HandlePodAdditions, pkg/kubelet/lifecycle, pkg/kubelet/eviction,
 pkg/kubelet/sysctl.
 """
 
@@ -13,6 +13,7 @@ from attrs import field, frozen
 
 from kubelet_emu.api import reasons, reasons_node
 from kubelet_emu.api.labels import CONFIG_SOURCE_ANNOTATION, OS_LABEL
+from kubelet_emu.rules.app_armor import NOT_ENABLED, needs_app_armor
 from kubelet_emu.rules.disruption import is_critical_pod
 from kubelet_emu.rules.node_fit import (
     Insufficient,
@@ -83,17 +84,17 @@ class NodeFacts:
     pressures: tuple[str, ...] = ()
     allowed_unsafe_sysctls: tuple[str, ...] = ()
     supports_supplemental_groups_policy: bool = True
+    has_app_armor: bool = True
     is_known: bool = True
     is_shutting_down: bool = False
 
 
 @frozen(kw_only=True)
 class ForeignAnswers:
-    """What others say of one pod: resource managers, device plugins, AppArmor, declared features of the node."""
+    """What others say of one pod: resource managers, device plugins, declared features of the node."""
 
     resource_managers: Rejection | None = None
     plugin_resources_error: str = ""
-    apparmor_error: str = ""
     missing_features: tuple[str, ...] = ()
 
 
@@ -217,10 +218,8 @@ def admit_with_room(
 
     They are AppArmor, pod-level resources, declared features, shutdown (kubelet v1.36 NewMainKubelet).
     """
-    if foreign.apparmor_error:
-        return Rejection(
-            reason=reasons_node.APP_ARMOR, message=reasons_node.cannot_enforce_apparmor(foreign.apparmor_error)
-        )
+    if not node.has_app_armor and needs_app_armor(pod):
+        return Rejection(reason=reasons_node.APP_ARMOR, message=reasons_node.cannot_enforce_apparmor(NOT_ENABLED))
     if pod.spec.resources is not None and not features.enabled("PodLevelResources"):
         reason = reasons_node.POD_LEVEL_RESOURCES_NOT_SUPPORTED
         return Rejection(reason=reason, message=reasons_node.POD_LEVEL_RESOURCES_MESSAGE)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from errno import ENOENT
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from kubelet_emu.api import reasons_creation
 from kubelet_emu.api.gotext import quote
 from kubelet_emu.api.labels import format_pod
 from kubelet_emu.api.v1_security import PodSecurityContext, SecurityContext
+from kubelet_emu.rules.app_armor import app_armor_profile
 from runtime.api import LinuxSecurityContext, NamespaceMode, NamespaceOptions, SeccompProfile
 
 if TYPE_CHECKING:
@@ -33,6 +36,33 @@ class SecurityError(ValueError):
 def no_profile(path: str) -> str:
     """Have no seccomp profile at any path: the reader of a node without any; FileNotFoundError."""
     raise FileNotFoundError(ENOENT, "No such file or directory", path)
+
+
+@frozen(kw_only=True)
+class SeccompOfNode:
+    """What a node knows of seccomp: the folder of its profiles and what reads one by its path (OSError).
+
+    `is_default` is the kubelet's seccompDefault.
+    """
+
+    root: str = SECCOMP_ROOT
+    read: Callable[[str], str] = no_profile
+    is_default: bool = False
+
+    def path(self, profile: str) -> str:
+        """Return where a profile is."""
+        return f"{self.root}/{profile}"
+
+    def has(self, profile: str) -> bool:
+        """Tell whether a profile can be read."""
+        try:
+            self.read(self.path(profile))
+        except OSError:
+            return False
+        return True
+
+
+_NO_PROFILES = SeccompOfNode()
 
 
 def check_run_as_non_root(pod: Pod, container: AnyContainer, image: Image | None) -> None:
@@ -65,14 +95,12 @@ def container_security(
     image: Image | None,
     *,
     target_id: ContainerID | None = None,
-    localhost_profile: Callable[[str], str] = no_profile,
-    seccomp_default: bool = False,
+    seccomp: SeccompOfNode = _NO_PROFILES,
 ) -> LinuxSecurityContext:
     """Return a container's security context, the container's fields before the pod's; SecurityError.
 
-    Only a group without a user takes the user of the image. `localhost_profile` reads a seccomp profile by its path
-    (OSError); `seccomp_default` is the kubelet's seccompDefault. Source: kubelet v1.36
-    determineEffectiveSecurityContext, securitycontext.DetermineEffectiveSecurityContext.
+    Only a group without a user takes the user of the image. Source: kubelet v1.36 determineEffectiveSecurityContext,
+    securitycontext.DetermineEffectiveSecurityContext.
     """
     own, of_pod = _own(container), _of_pod(pod)
     if of_pod.supplemental_groups_policy not in {None, "Merge", "Strict"}:
@@ -95,7 +123,8 @@ def container_security(
         drop_capabilities=capabilities.drop if capabilities else (),
         readonly_rootfs=bool(own.read_only_root_filesystem),
         no_new_privs=own.allow_privilege_escalation is False,
-        seccomp=_seccomp(own.seccomp_profile or of_pod.seccomp_profile, localhost_profile, is_default=seccomp_default),
+        seccomp=_seccomp(own.seccomp_profile or of_pod.seccomp_profile, seccomp),
+        app_armor=app_armor_profile(pod, container),
         namespaces=container_namespaces(pod, target_id),
     )
 
@@ -110,6 +139,7 @@ def sandbox_security(pod: Pod) -> LinuxSecurityContext:
         run_as_user=of_pod.run_as_user,
         run_as_group=of_pod.run_as_group,
         supplemental_groups=supplemental_groups(pod),
+        supplemental_groups_policy=of_pod.supplemental_groups_policy or "Merge",
         privileged=has_privileged_container(pod),
         seccomp=SeccompProfile(type="RuntimeDefault"),
         namespaces=container_namespaces(pod, None),
@@ -154,17 +184,17 @@ def container_namespaces(pod: Pod, target_id: ContainerID | None) -> NamespaceOp
     )
 
 
-def _seccomp(profile: APISeccompProfile | None, read: Callable[[str], str], *, is_default: bool) -> SeccompProfile:
+def _seccomp(profile: APISeccompProfile | None, node: SeccompOfNode) -> SeccompProfile:
     """Return the profile to use; none asked for is Unconfined, with seccompDefault the runtime's."""
     if profile is None:
-        return SeccompProfile(type="RuntimeDefault" if is_default else "Unconfined")
+        return SeccompProfile(type="RuntimeDefault" if node.is_default else "Unconfined")
     if profile.type != "Localhost":
         return SeccompProfile(type=profile.type)
     if not profile.localhost_profile:
         raise SecurityError(reasons_creation.SECCOMP_LOCALHOST_MISSING)
-    path = f"{SECCOMP_ROOT}/{profile.localhost_profile}"
+    path = node.path(profile.localhost_profile)
     try:
-        return SeccompProfile(type="Localhost", localhost_path=path, localhost_json=read(path))
+        return SeccompProfile(type="Localhost", localhost_path=path, localhost_json=node.read(path))
     except OSError as error:
         why = (error.strerror or "").lower()
         return SeccompProfile(type="Localhost", localhost_path=path, localhost_error=why)

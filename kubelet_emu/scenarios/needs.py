@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 CGROUP_V2 = "cgroup-v2"
+APP_ARMOR = "apparmor"
 DRIVER_NEEDS = frozenset(
     {
         "kubelet-restart",

@@ -36,6 +36,7 @@ KEYS = (
     "source",
     "needs",
     "images",
+    "seccompProfileRoot",
     "steps",
     "end",
     "timeout",
@@ -89,6 +90,7 @@ class End:
 class Scenario:
     """One scenario. `objects` are those of its manifests, `folder` is where its other files are.
 
+    `seccomp_profile_root` is the folder with the node's seccomp profiles, None for a node that has none.
     `expect_lines` are the lines of the expectations in the file.
     """
 
@@ -98,6 +100,7 @@ class Scenario:
     source: str = ""
     needs: tuple[str, ...] = ()
     fresh_images: Mapping[str, int] = field(factory=dict)
+    seccomp_profile_root: Path | None = None
     steps: tuple[Step, ...] = ()
     end: End = field(factory=End)
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
@@ -194,6 +197,7 @@ class _Reader:
                 k: int(self._number(v, "images.fresh"))
                 for k, v in self._mapping(images.get("fresh"), "images.fresh").items()
             },
+            seccomp_profile_root=self._folder(raw.get("seccompProfileRoot"), "seccompProfileRoot"),
             steps=tuple(self._step(step, n) for n, step in enumerate(self._list(raw.get("steps"), "steps"), start=1)),
             end=self._end(raw.get("end")),
             timeout_seconds=self._number(raw.get("timeout", DEFAULT_TIMEOUT_SECONDS), "timeout"),
@@ -315,6 +319,15 @@ class _Reader:
             return raw or []
         self._fault(path, f"a list is needed, not {raw!r}")
         return []
+
+    def _folder(self, raw: object, path: str) -> Path | None:
+        """Return a folder, relative to that of the file."""
+        if raw is None:
+            return None
+        folder = self.path.parent / str(raw)
+        if not folder.is_dir():
+            self._fault(path, f"{folder}: no such folder")
+        return folder
 
     def _number(self, raw: object, path: str) -> float:
         if isinstance(raw, int | float) and not isinstance(raw, bool):

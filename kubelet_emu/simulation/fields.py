@@ -281,6 +281,21 @@ FAULT = Variant(
     },
 )
 
+NODE = Record(
+    "the node",
+    {
+        "appArmor": Member(
+            "app_armor",
+            OneOf((ListOf(Text(words="the name of a profile")), Flag())),
+            "Whether it has AppArmor, or the profiles that are loaded; without it a pod that names one is refused.",
+        ),
+        "supplementalGroupsPolicy": Member(
+            "supplemental_groups_policy", Flag(), "Whether its runtime knows supplementalGroupsPolicy: Strict."
+        ),
+    },
+    values.NodeEntry,
+)
+
 DOCUMENT = Record(
     "simulate.yaml",
     {
@@ -289,6 +304,7 @@ DOCUMENT = Record(
         ),
         "images": Member("images", MapOf(IMAGE), "What images are, by name; * stands for any text."),
         "faults": Member("faults", ListOf(FAULT), "What goes wrong with the runtime."),
+        "node": Member("node", NODE, "What the node can do."),
     },
     values.Simulation,
 )

@@ -132,6 +132,25 @@ class ImageEntry:
 
 
 @frozen(kw_only=True)
+class NodeEntry:
+    """What the node can do; None leaves a matter to the default.
+
+    `app_armor` may be the names of the profiles that are loaded.
+    """
+
+    app_armor: bool | tuple[str, ...] | None = None
+    supplemental_groups_policy: bool | None = None
+
+    def __add__(self, other: NodeEntry) -> NodeEntry:
+        """Return both together."""
+        own = self.supplemental_groups_policy
+        return NodeEntry(
+            app_armor=other.app_armor if self.app_armor is None else self.app_armor,
+            supplemental_groups_policy=other.supplemental_groups_policy if own is None else own,
+        )
+
+
+@frozen(kw_only=True)
 class EngineRestart:
     """The engine doesn't answer from a time on; containers live on."""
 
@@ -175,11 +194,12 @@ Fault = EngineRestart | SlowStops | LoseEvents | FailCalls
 
 @frozen(kw_only=True)
 class Simulation:
-    """One file, or several together: the first that says something of a container or an image decides."""
+    """One file, or several together: the first that says something of a container, an image or the node decides."""
 
     containers: Mapping[str, Behaviour] = field(factory=dict)
     images: Mapping[str, ImageEntry] = field(factory=dict)
     faults: tuple[Fault, ...] = ()
+    node: NodeEntry = field(factory=NodeEntry)
 
     def __add__(self, other: Simulation) -> Simulation:
         """Return both together."""
@@ -187,6 +207,7 @@ class Simulation:
             containers={**self.containers, **_rest(other.containers, self.containers)},
             images={**self.images, **_rest(other.images, self.images)},
             faults=(*self.faults, *other.faults),
+            node=self.node + other.node,
         )
 
 

@@ -9,6 +9,7 @@ from kubelet_emu.simulation import values
 from kubelet_emu.simulation.matching import image_of
 from runtime.api.references import full_name
 from runtime.simulated import (
+    Abilities,
     FailingCall,
     FaultPlan,
     ImageKind,
@@ -61,6 +62,18 @@ def make_images(simulation: Simulation, runnables: tuple[Workload, ...]) -> Mapp
 def images_by_name(simulation: Simulation) -> Mapping[str, SimulatedImage]:
     """Return the images that a simulate.yaml names, for a run whose containers are not known yet."""
     return {name: _row(entry) for name, entry in simulation.images.items()}
+
+
+def make_abilities(simulation: Simulation, *, oom_kills_group: bool, has_app_armor: bool) -> Abilities:
+    """Return what the machine's kernel and runtime can do; `has_app_armor` is the default, with every profile."""
+    node = simulation.node
+    given = has_app_armor if node.app_armor is None else node.app_armor
+    return Abilities(
+        oom_kills_group=oom_kills_group,
+        has_app_armor=given is not False,
+        app_armor_profiles=frozenset(given) if isinstance(given, tuple) else None,
+        supports_supplemental_groups_policy=node.supplemental_groups_policy is not False,
+    )
 
 
 def _containers(spec: PodSpec) -> Iterator[tuple[Container, bool]]:

@@ -12,7 +12,7 @@ from attrs import evolve, field, frozen
 from kubelet_emu.kubelet.timebase import Lane, Timebase
 from kubelet_emu.simulation.values import Simulation
 from kubelet_emu.simulator.host_files import MachineHostPaths
-from kubelet_emu.simulator.machine import DEFAULT_IMAGE, images_by_name, make_faults, make_images
+from kubelet_emu.simulator.machine import DEFAULT_IMAGE, images_by_name, make_abilities, make_faults, make_images
 from kubelet_emu.simulator.programs import Programs
 from runtime.simulated import TYPICAL, SimulatedRuntime
 
@@ -41,6 +41,7 @@ class Machine:
     images: Mapping[str, SimulatedImage] = field(factory=dict)
     exit_code_on_term: int | None = 0
     oom_kills_group: bool = False
+    has_app_armor: bool = False
     hostname: str = "node1"
 
 
@@ -70,7 +71,9 @@ async def open_machine(machine: Machine, timebase: Timebase) -> AsyncIterator[Op
         default_image=DEFAULT_IMAGE,
         latencies=TYPICAL,
         faults=make_faults(simulation, runnables),
-        oom_kills_group=machine.oom_kills_group,
+        abilities=make_abilities(
+            simulation, oom_kills_group=machine.oom_kills_group, has_app_armor=machine.has_app_armor
+        ),
         exit_code_on_term=machine.exit_code_on_term,
         adapt=programs,
         hostname=machine.hostname,

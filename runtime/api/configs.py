@@ -97,6 +97,7 @@ class LinuxSecurityContext:
     """Who a container runs as and what it may do. A None leaves the image's or the runtime's default.
 
     `supplemental_groups_policy` is Merge (the groups that the image has for the user come, too) or Strict.
+    `app_armor` is unconfined, runtime/default, localhost/NAME, or empty for the runtime's own choice.
     """
 
     run_as_user: int | None = None
@@ -110,6 +111,7 @@ class LinuxSecurityContext:
     readonly_rootfs: bool = False
     no_new_privs: bool = False
     seccomp: SeccompProfile | None = None
+    app_armor: str = ""
     namespaces: NamespaceOptions = field(factory=NamespaceOptions)
 
 

@@ -177,7 +177,10 @@ class RuntimeVersion:
 
 @frozen(kw_only=True)
 class RuntimeStatus:
-    """Readiness of the runtime, and what its machine has."""
+    """Readiness of the runtime, what it can do, and what its machine has.
+
+    `supports_supplemental_groups_policy` is the CRI's RuntimeFeatures; `has_app_armor` is what a kubelet asks its host.
+    """
 
     ready: bool
     network_ready: bool
@@ -188,3 +191,5 @@ class RuntimeStatus:
     clock_offset_seconds: float = 0.0
     cgroup_version: int = 2
     architecture: str = "amd64"
+    supports_supplemental_groups_policy: bool = False
+    has_app_armor: bool = False

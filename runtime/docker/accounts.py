@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import trio
-from attrs import define, field, frozen
+from attrs import define, field
 
 from runtime.api import NotFoundError
+from runtime.api.accounts import GROUP, PASSWD, Accounts
 from runtime.docker import bodies, naming
 from runtime.docker.archives import read_end
 
@@ -26,45 +27,6 @@ if TYPE_CHECKING:
 CLEAN_UP_SECONDS = 30.0
 LONGEST_FILE_BYTES = 1 << 20
 STRICT = "Strict"
-
-
-@frozen(kw_only=True)
-class Accounts:
-    """The lines of an image's /etc/passwd and /etc/group, each by its columns."""
-
-    users: tuple[tuple[str, ...], ...] = ()
-    groups: tuple[tuple[str, ...], ...] = ()
-
-    @classmethod
-    def read(cls, passwd: bytes, group: bytes) -> Accounts:
-        """Read the two files; lines that are none of such a file count for nothing."""
-        return cls(users=_lines(passwd, 4), groups=_lines(group, 3))
-
-    def primary_group(self, user: str) -> int:
-        """Return the group of a user, by name or number; 0 of one that isn't listed (containerd WithUser)."""
-        found = self._user(user)
-        return int(found[3]) if found is not None and found[3].isdecimal() else 0
-
-    def other_groups(self, user: str) -> tuple[int, ...]:
-        """Return the groups that list a user, by name or number (containerd WithAdditionalGIDs)."""
-        found = self._user(user)
-        name = found[0] if found is not None else user
-        if found is None and user.isdecimal():
-            return ()
-        return tuple(
-            int(number)
-            for group, _, number, *members in self.groups
-            if group != name and number.isdecimal() and members and name in members[0].split(",")
-        )
-
-    def _user(self, user: str) -> tuple[str, ...] | None:
-        column = 2 if user.isdecimal() else 0
-        return next((each for each in self.users if each[column] == user), None)
-
-
-def _lines(data: bytes, columns: int) -> tuple[tuple[str, ...], ...]:
-    lines = (tuple(line.split(":")) for line in data.decode(errors="replace").splitlines() if line[:1] not in ("", "#"))
-    return tuple(line for line in lines if len(line) >= columns)
 
 
 def complete(security: LinuxSecurityContext, image_user: str, accounts: Accounts) -> LinuxSecurityContext:
@@ -119,7 +81,7 @@ class ImageAccounts:
             created = await self.bridge.write(lambda client: client.create_container_from_config(body))
             reader = str(created["Id"])
             try:
-                passwd, group = await self._read(reader, "/etc/passwd"), await self._read(reader, "/etc/group")
+                passwd, group = await self._read(reader, PASSWD), await self._read(reader, GROUP)
             finally:
                 with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
                     await self.bridge.write(lambda client: client.remove_container(reader, force=True, v=True))

@@ -154,9 +154,12 @@ def user(security: LinuxSecurityContext) -> str:
 def security_options(security: LinuxSecurityContext) -> list[str]:
     """Return SecurityOpt: without a profile a container runs unconfined, as Kubernetes' default is.
 
-    CRIError when a profile of the node's own is asked for that can't be read.
+    CRIError when a profile of the node's own is asked for that can't be read. Differs: whether an AppArmor profile is
+    loaded is seen by the engine alone, which says so when the container starts, not when it is made.
     """
     options = ["no-new-privileges"] if security.no_new_privs else []
+    if security.app_armor and security.app_armor != "runtime/default":
+        options.append(f"apparmor={security.app_armor.removeprefix('localhost/')}")
     profile = security.seccomp
     if security.privileged or profile is None or profile.type == "Unconfined":
         return [*options, "seccomp=unconfined"]

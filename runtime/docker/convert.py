@@ -256,6 +256,11 @@ def env_of(pairs: Iterable[str]) -> Mapping[str, str]:
     return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
 
 
+def has_app_armor(info: JSON) -> bool:
+    """Tell from the engine's information whether its machine has AppArmor (`name=apparmor`, with options or not)."""
+    return any("name=apparmor" in str(option).split(",") for option in info.get("SecurityOptions") or ())
+
+
 def architecture(machine: str) -> str:
     """Return Go's name of a machine's kind, as images and nodes carry it."""
     return {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm"}.get(machine, machine)

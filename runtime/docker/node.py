@@ -52,6 +52,8 @@ class EngineNode:
             clock_offset_seconds=offset,
             cgroup_version=int(info.get("CgroupVersion") or 1),
             architecture=convert.architecture(str(info.get("Architecture", ""))),
+            supports_supplemental_groups_policy=True,
+            has_app_armor=convert.has_app_armor(info),
         )
 
     async def _gateway(self) -> str:

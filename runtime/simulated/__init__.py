@@ -4,6 +4,7 @@ from runtime.simulated.faults import FailingCall, FaultPlan, LostEvents, Period,
 from runtime.simulated.images import ImageKind, SimulatedImage
 from runtime.simulated.known import AppletProgram, UnknownProgram, end_signals
 from runtime.simulated.latencies import TYPICAL, Latencies
+from runtime.simulated.machine import Abilities
 from runtime.simulated.network import ANY_PORT
 from runtime.simulated.program import (
     AnsweredProgram,
@@ -24,6 +25,7 @@ __all__ = [
     "ANY_PORT",
     "ANY_SERVICE",
     "TYPICAL",
+    "Abilities",
     "AnsweredProgram",
     "Answers",
     "AppletProgram",

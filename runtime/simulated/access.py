@@ -27,11 +27,11 @@ _STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
 
 def may(process: Process, node: Entry | None, want: int) -> bool:
     """Tell whether a process may do something with a node by its mode bits."""
-    if node is None or process.container.uid == 0:
+    if node is None or process.container.ids.uid == 0:
         return True
-    if node.uid == process.container.uid:
+    if node.uid == process.container.ids.uid:
         bits = node.mode >> 6
-    elif node.gid in process.container.groups:
+    elif node.gid in process.container.ids.groups:
         bits = node.mode >> 3
     else:
         bits = node.mode
@@ -75,7 +75,7 @@ def create(process: Process, path: str, node: Entry) -> None:
     if found.node is not None:
         raise os_error(errno.EEXIST, path)
     _check_parent(process, found, path)
-    node.uid, node.gid = process.container.uid, process.container.gid
+    node.uid, node.gid = process.container.ids.uid, process.container.ids.gid
     process.container.tree.inherit(found.parent, node)
     process.container.tree.attach(found.parent, found.name, node)
 
@@ -130,7 +130,7 @@ def _make(process: Process, found: Found, path: str, mode: str) -> File:
     if mode == "r" or path.endswith("/"):
         raise os_error(errno.ENOENT, path)
     _check_parent(process, found, path)
-    node = File(mode=0o666 & ~process.umask, uid=process.container.uid, gid=process.container.gid)
+    node = File(mode=0o666 & ~process.umask, uid=process.container.ids.uid, gid=process.container.ids.gid)
     process.container.tree.inherit(found.parent, node)
     process.container.tree.attach(found.parent, found.name, node)
     return node

@@ -23,6 +23,7 @@ from runtime.api import (
     StartError,
 )
 from runtime.simulated import signals
+from runtime.simulated.ids import Ids, make_ids
 from runtime.simulated.logs import ContainerLog
 from runtime.simulated.process import PidNamespace, Process
 from runtime.simulated.program import StartFailure
@@ -102,6 +103,7 @@ class Container:
     _nursery: trio.Nursery | None = field(default=None, init=False)
     _backlog: list[Callable[[trio.Nursery], None]] = field(factory=list, init=False)
     _tree: Tree | None = field(default=None, init=False)
+    _ids: Ids | None = field(default=None, init=False)
     _last_stamp: datetime | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -134,20 +136,11 @@ class Container:
         return self.memory_limit_bytes or self.machine.memory_bytes
 
     @property
-    def uid(self) -> int:
-        """Return the user that its processes run as."""
-        user = self.config.security.run_as_user
-        return user if user is not None else self.image.uid or 0
-
-    @property
-    def gid(self) -> int:
-        """Return the primary group."""
-        return self.config.security.run_as_group or 0
-
-    @property
-    def groups(self) -> tuple[int, ...]:
-        """Return all groups, the primary one first."""
-        return tuple(dict.fromkeys((self.gid, *self.config.security.supplemental_groups)))
+    def ids(self) -> Ids:
+        """Return who its processes run as, by the lists that its files have at first."""
+        if self._ids is None:
+            self._ids = make_ids(self.config.security, self.image, self.tree)
+        return self._ids
 
     @property
     def hostname(self) -> str:
@@ -374,7 +367,7 @@ class Container:
         self.is_oom = True
         self.emit(RuntimeEventType.CONTAINER_OOM)
         victim = max(self.processes.values(), key=lambda each: (each.memory_bytes, each.pid))
-        if self.machine.oom_kills_group and self.first is not None:
+        if self.machine.abilities.oom_kills_group and self.first is not None:
             victim = self.first
         victim.die(signals.SIGKILL)
         await trio.lowlevel.checkpoint()

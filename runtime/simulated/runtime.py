@@ -16,11 +16,9 @@ from runtime.api import (
     CRIError,
     RuntimeEvent,
     RuntimeEventType,
-    RuntimeStatus,
     RuntimeUnavailableError,
     RuntimeVersion,
 )
-from runtime.api.seccomp import check_seccomp
 from runtime.simulated import signals
 from runtime.simulated.commands import Commands
 from runtime.simulated.events import EventHub
@@ -29,11 +27,11 @@ from runtime.simulated.faults import FaultPlan, Faults
 from runtime.simulated.from_node import HOST_ADDRESS, dial_host
 from runtime.simulated.images import ImageStore, SimulatedImage
 from runtime.simulated.latencies import Latencies
-from runtime.simulated.machine import Machine
+from runtime.simulated.machine import Abilities, Machine
 from runtime.simulated.pods import Pods
 from runtime.simulated.tree import Directory, Tree, bytes_below
 from runtime.simulated.turns import Referee
-from runtime.simulated.views import status_of, summary_of
+from runtime.simulated.views import machine_status, status_of, summary_of
 from runtime.simulated.volumes import VolumeStore
 
 if TYPE_CHECKING:
@@ -59,6 +57,7 @@ if TYPE_CHECKING:
         PodSandboxConfig,
         PodSandboxStatus,
         PullProgress,
+        RuntimeStatus,
         SandboxID,
         VolumeConfig,
         VolumeFile,
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
 NO_LATENCIES = Latencies()
 NO_FAULTS = FaultPlan()
 ANY_IMAGE = SimulatedImage()
+COMMON_ABILITIES = Abilities()
 
 
 class SimulatedRuntime:
@@ -92,7 +92,7 @@ class SimulatedRuntime:
         default_image: SimulatedImage = ANY_IMAGE,
         latencies: Latencies = NO_LATENCIES,
         faults: FaultPlan = NO_FAULTS,
-        oom_kills_group: bool = False,
+        abilities: Abilities = COMMON_ABILITIES,
         exit_code_on_term: int | None = 0,
         adapt: Adapt | None = None,
         hostname: str = "node1",
@@ -106,7 +106,7 @@ class SimulatedRuntime:
         hub = EventHub(lambda event: bool(faults.lost_events) and self._faults.is_lost(event, self._age()))
         turns = turn or self._referee.turn
         self.machine = Machine(
-            now, turns, hub, host, oom_kills_group=oom_kills_group, boot_seconds=latencies.boot, hostname=hostname
+            now, turns, hub, host, abilities=abilities, boot_seconds=latencies.boot, hostname=hostname
         )
         self._images = ImageStore(images or {}, default_image, seed, self._faults, turns)
         self._volumes = VolumeStore(host.now)
@@ -182,10 +182,7 @@ class SimulatedRuntime:
     async def status(self) -> RuntimeStatus:
         """Return the runtime's readiness."""
         await self._enter()
-        machine = self.machine
-        return RuntimeStatus(
-            ready=True, network_ready=True, cpus=machine.cpus, memory_bytes=machine.memory_bytes, host_ip=HOST_ADDRESS
-        )
+        return machine_status(self.machine, HOST_ADDRESS)
 
     async def network_files(self, network: NamespaceMode) -> NetworkFiles:
         """Return what stands in /etc of a sandbox with the node's network, or with one of its own."""
@@ -238,7 +235,7 @@ class SimulatedRuntime:
     ) -> ContainerID:
         """Create a container in the sandbox; NotFoundError for what isn't there, CRIError without its profile."""
         await self._enter(self._latencies.create, call="CreateContainer")
-        check_seccomp(config.security)
+        self.machine.abilities.check(config.security)
         return self._pods.add_container(self._pods.sandbox(sandbox_id), config).id
 
     async def start_container(self, container_id: ContainerID) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.api import ContainerStatus, ContainerSummary
+from runtime.api import ContainerStatus, ContainerSummary, RuntimeStatus
 from runtime.simulated.signals import signal_name
 
 if TYPE_CHECKING:
     from runtime.simulated.container import Container
+    from runtime.simulated.machine import Machine
 
 
 def summary_of(container: Container) -> ContainerSummary:
@@ -61,4 +62,17 @@ def _make_status(container: Container) -> ContainerStatus:
         annotations=config.annotations,
         pid=container.first.pid if container.first is not None and container.exit_code is None else None,
         stop_signal=signal_name(container.stop_signal),
+    )
+
+
+def machine_status(machine: Machine, host_ip: str) -> RuntimeStatus:
+    """Return the runtime's readiness, and what its machine has."""
+    return RuntimeStatus(
+        ready=True,
+        network_ready=True,
+        cpus=machine.cpus,
+        memory_bytes=machine.memory_bytes,
+        host_ip=host_ip,
+        supports_supplemental_groups_policy=machine.abilities.supports_supplemental_groups_policy,
+        has_app_armor=machine.abilities.has_app_armor,
     )

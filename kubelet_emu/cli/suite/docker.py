@@ -24,7 +24,7 @@ from kubelet_emu.embedding.signals import ended_by_signals
 from kubelet_emu.images.docker_config import DockerCredentials, docker_config_path
 from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.timebase import Timebase
-from kubelet_emu.scenarios.needs import CGROUP_V2, read_needs
+from kubelet_emu.scenarios.needs import APP_ARMOR, CGROUP_V2, read_needs
 from kubelet_emu.scenarios.node import REGISTRY, scenario_node
 from kubelet_emu.scenarios.runner import Outcome, World, run_scenario
 from kubelet_emu.scenarios.steps import StepError
@@ -81,6 +81,9 @@ class DockerWorld:
             if need == CGROUP_V2:
                 if self.status.cgroup_version < 2:
                     return "needs cgroup v2, and the engine's machine has v1"
+            elif need == APP_ARMOR:
+                if not self.status.has_app_armor:
+                    return "needs AppArmor, and the engine's machine has none"
             elif kind == "image":
                 if not await self.images.given.has(f"{REGISTRY}/{what}:1"):
                     return f"needs the image {REGISTRY}/{what}:1, which can't be had"
@@ -99,11 +102,16 @@ class DockerWorld:
                     await runtime.remove_all()
 
     def _world(self, runtime: DockerRuntime, scenario: Scenario) -> World:
-        host_ips = (self.status.host_ip,) if self.status.host_ip else ()
+        needs = read_needs(scenario.needs)
         return World(
             runtime=cast("Runtime", runtime),
             timebase=Timebase.real(),
-            node=scenario_node(*host_ips),
+            node=scenario_node(
+                self.status,
+                host_ip=self.status.host_ip,
+                has_app_armor=APP_ARMOR in needs.places,
+                seccomp_profile_root=scenario.seccomp_profile_root or self.options.seccomp_profile_root,
+            ),
             settings=KubeletSettings(
                 timing=self.options.timing,
                 mirrors=self.options.registry_mirrors,

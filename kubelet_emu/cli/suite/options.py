@@ -30,6 +30,7 @@ class SuiteOptions:
     timing_name: Literal["fast", "kubelet"] | None = None
     registry_mirrors: tuple[Mirror, ...] = ()
     root_dir: Path | None = None
+    seccomp_profile_root: Path | None = None
 
     @property
     def is_simulated(self) -> bool:

@@ -34,7 +34,7 @@ DIED = "the process that ran this scenario died"
 
 def simulated_place(options: SuiteOptions) -> Place:
     """Return the place where scenarios run in virtual time."""
-    world = SimulatedWorld(seed=options.seed, timing=options.timing)
+    world = SimulatedWorld(seed=options.seed, timing=options.timing, seccomp_profile_root=options.seccomp_profile_root)
 
     def run(scenarios: Sequence[Scenario], jobs: int, listener: Listener) -> None:
         if jobs == 1 or len(scenarios) <= FEW:

@@ -71,7 +71,7 @@ async def chmod(process: Process, name: str, arguments: list[str]) -> int:
     status = 0
     for path in words[1:]:
         node = access.get(process, path)
-        if node is None or process.container.uid not in {0, node.uid}:
+        if node is None or process.container.ids.uid not in {0, node.uid}:
             reason = "No such file or directory" if node is None else "Operation not permitted"
             await complain(process, name, f"{path}: {reason}")
             status = 1
@@ -98,7 +98,7 @@ async def chown(process: Process, name: str, arguments: list[str]) -> int:
     status = 0
     for path in taken.rest[1:]:
         node = access.get(process, path)
-        if node is None or process.container.uid or not has_capability(process.container.config.security, "CHOWN"):
+        if node is None or process.container.ids.uid or not has_capability(process.container.config.security, "CHOWN"):
             reason = "No such file or directory" if node is None else "Operation not permitted"
             await complain(process, name, f"{path}: {reason}")
             status = 1

@@ -134,4 +134,4 @@ async def _show_devices(process: Process, own: str, *, with_addresses: bool, wan
 
 
 def _may_change(process: Process) -> bool:
-    return process.container.uid == 0 and has_capability(process.container.config.security, "NET_ADMIN")
+    return process.container.ids.uid == 0 and has_capability(process.container.config.security, "NET_ADMIN")

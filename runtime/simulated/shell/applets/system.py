@@ -72,7 +72,7 @@ async def id_(process: Process, name: str, arguments: list[str]) -> int:
     """Print user and groups, the process's own or those of a user."""
     taken = options(arguments, "ugGnr")
     container = process.container
-    uid, groups = container.uid, container.groups
+    uid, groups = container.ids.uid, container.ids.groups
     if taken.rest:
         uid = account_of(process, taken.rest[0])
         groups = (uid,)
@@ -85,7 +85,7 @@ async def id_(process: Process, name: str, arguments: list[str]) -> int:
         await _print_groups(process, groups, by_name=taken.has("n"))
         return 0
     named = [_with_name(each, _account(process, "/etc/group", each)) for each in groups]
-    rest = f" groups={','.join(named)}" if container.config.security.supplemental_groups else ""
+    rest = f" groups={','.join(named)}"
     await put(process, f"uid={_with_name(uid, _account(process, '/etc/passwd', uid))} gid={named[0]}{rest}\n")
     return 0
 
@@ -104,7 +104,7 @@ async def _print_groups(process: Process, groups: tuple[int, ...], *, by_name: b
 
 async def groups(process: Process, name: str, arguments: list[str]) -> int:
     """Print the names of the process's groups."""
-    await _print_groups(process, process.container.groups, by_name=True)
+    await _print_groups(process, process.container.ids.groups, by_name=True)
     return 0
 
 
@@ -116,9 +116,9 @@ async def whoami(process: Process, name: str, arguments: list[str]) -> int:
     """Print the user's name."""
     if arguments:
         raise UsageError("")
-    user = _account(process, "/etc/passwd", process.container.uid)
+    user = _account(process, "/etc/passwd", process.container.ids.uid)
     if user is None:
-        await complain(process, name, f"unknown uid {process.container.uid}")
+        await complain(process, name, f"unknown uid {process.container.ids.uid}")
         return 1
     await put(process, f"{user}\n")
     return 0

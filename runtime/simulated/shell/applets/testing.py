@@ -183,8 +183,10 @@ class _Condition:
                 return access.may(self.process, node, access.READ if operator_ == "-r" else access.WRITE)
             case "-x":
                 return bool(node.mode & 0o111) and access.may(self.process, node, access.EXECUTE)
-            case "-O" | "-G":
-                return node.uid == container.uid
+            case "-O":
+                return node.uid == container.ids.uid
+            case "-G":
+                return node.gid == container.ids.gid
             case "-u" | "-g" | "-k":
                 return bool(node.mode & {"-u": 0o4000, "-g": 0o2000, "-k": 0o1000}[operator_])
         return operator_ == "-e"

@@ -1,0 +1,37 @@
+"""Who a container's processes run as: what is asked for, else what the image says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from runtime.api.accounts import GROUP, PASSWD, Accounts
+from runtime.simulated.tree import File
+
+if TYPE_CHECKING:
+    from runtime.api import Image, LinuxSecurityContext
+    from runtime.simulated.tree import Tree
+
+
+@frozen(kw_only=True)
+class Ids:
+    """Numbers of a user and its groups, the primary one first."""
+
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+
+
+def make_ids(security: LinuxSecurityContext, image: Image, tree: Tree) -> Ids:
+    """Return who runs; the groups that list the user count unless groups are strict."""
+    accounts = Accounts.read(_text(tree, PASSWD), _text(tree, GROUP))
+    uid = security.run_as_user if security.run_as_user is not None else image.uid or 0
+    gid = security.run_as_group if security.run_as_group is not None else accounts.primary_group(str(uid))
+    listed = () if security.supplemental_groups_policy == "Strict" else accounts.other_groups(str(uid))
+    return Ids(uid=uid, gid=gid, groups=tuple(dict.fromkeys((gid, *security.supplemental_groups, *listed))))
+
+
+def _text(tree: Tree, path: str) -> bytes:
+    node = tree.get(path)
+    return bytes(node.data) if isinstance(node, File) else b""

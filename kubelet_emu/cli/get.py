@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--for", "about", metavar="[KIND/]NAME", help="Only events about this object.")
 @click.option("--types", metavar="LIST", help="Only events of these types: Normal,Warning.")
 def command(kind: str, names: tuple[str, ...], **given: object) -> None:
-    """Show objects of a run: pods, events, jobs, and by name and age the other kinds.
+    """Show objects of a run: pods, events, jobs, and the other kinds that a run has.
 
     Exit status: 0, 1 when an object isn't there, 2 when no run is found.
     """

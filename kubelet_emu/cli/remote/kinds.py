@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import frozen
 
-from kubelet_emu.cli.remote import event_cells, pod_cells
+from kubelet_emu.cli.remote import event_cells, other_cells, pod_cells
 from kubelet_emu.cli.remote.pod_cells import age_of, part, parts
 from kubelet_emu.control.desk import EVENT
 from kubelet_emu.printers.durations import human_duration
@@ -30,8 +30,8 @@ class Kind:
     name: str
     resource: str
     words: frozenset[str]
-    headers: tuple[str, ...] = ("NAME", "AGE")
-    wide_headers: tuple[str, ...] = ("NAME", "AGE")
+    headers: tuple[str, ...]
+    wide_headers: tuple[str, ...]
 
     @property
     def singular(self) -> str:
@@ -53,8 +53,13 @@ class Kind:
             case "Job":
                 return _job_cells(obj, now, is_wide=is_wide)
             case _:
-                metadata = part(obj, "metadata")
-                return (str(metadata.get("name", "")), age_of(metadata.get("creationTimestamp"), now))
+                return other_cells.cells_of(obj, now, is_wide=is_wide)
+
+
+def _other(name: str, resource: str, *words: str) -> Kind:
+    headers = other_cells.HEADERS[name]
+    wide = (*headers, *other_cells.WIDE_HEADERS.get(name, ()))
+    return Kind(name=name, resource=resource, words=frozenset(words), headers=headers, wide_headers=wide)
 
 
 _JOB = ("NAME", "STATUS", "COMPLETIONS", "DURATION", "AGE")
@@ -82,14 +87,14 @@ KINDS = (
         headers=_JOB,
         wide_headers=(*_JOB, "CONTAINERS", "IMAGES", "SELECTOR"),
     ),
-    Kind(name="CronJob", resource="cronjobs.batch", words=frozenset({"cj", "cronjob", "cronjobs"})),
-    Kind(name="Deployment", resource="deployments.apps", words=frozenset({"deploy", "deployment", "deployments"})),
-    Kind(name="ReplicaSet", resource="replicasets.apps", words=frozenset({"rs", "replicaset", "replicasets"})),
-    Kind(name="StatefulSet", resource="statefulsets.apps", words=frozenset({"sts", "statefulset", "statefulsets"})),
-    Kind(name="DaemonSet", resource="daemonsets.apps", words=frozenset({"ds", "daemonset", "daemonsets"})),
-    Kind(name="Service", resource="services", words=frozenset({"svc", "service", "services"})),
-    Kind(name="ConfigMap", resource="configmaps", words=frozenset({"cm", "configmap", "configmaps"})),
-    Kind(name="Secret", resource="secrets", words=frozenset({"secret", "secrets"})),
+    _other("CronJob", "cronjobs.batch", "cj", "cronjob", "cronjobs"),
+    _other("Deployment", "deployments.apps", "deploy", "deployment", "deployments"),
+    _other("ReplicaSet", "replicasets.apps", "rs", "replicaset", "replicasets"),
+    _other("StatefulSet", "statefulsets.apps", "sts", "statefulset", "statefulsets"),
+    _other("DaemonSet", "daemonsets.apps", "ds", "daemonset", "daemonsets"),
+    _other("Service", "services", "svc", "service", "services"),
+    _other("ConfigMap", "configmaps", "cm", "configmap", "configmaps"),
+    _other("Secret", "secrets", "secret", "secrets"),
 )
 
 
@@ -109,14 +114,8 @@ def _job_cells(job: Object, now: datetime, *, is_wide: bool) -> tuple[str, ...]:
     )
     if not is_wide:
         return cells
-    containers = parts(part(part(spec, "template"), "spec"), "containers")
-    labels = part(part(spec, "selector"), "matchLabels")
-    return (
-        *cells,
-        ",".join(str(each["name"]) for each in containers),
-        ",".join(str(each["image"]) for each in containers),
-        ",".join(f"{key}={value}" for key, value in sorted(labels.items())) or pod_cells.NONE,
-    )
+    selector = other_cells.labels_text(part(part(spec, "selector"), "matchLabels"))
+    return (*cells, *other_cells.template_cells(part(spec, "template")), selector)
 
 
 def _job_status(job: Object) -> str:

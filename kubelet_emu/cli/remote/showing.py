@@ -17,6 +17,7 @@ from kubelet_emu.cli.failures import explain
 from kubelet_emu.cli.remote.event_cells import is_about
 from kubelet_emu.cli.remote.finding import open_view
 from kubelet_emu.cli.remote.kinds import EVENTS, POD, Kind, kind_of
+from kubelet_emu.cli.remote.other_cells import with_counts
 from kubelet_emu.cli.remote.pod_cells import NONE, part
 from kubelet_emu.cli.remote.table import Table
 from kubelet_emu.cli.remote.views import LiveView
@@ -68,11 +69,20 @@ async def show(target: Target, request: GetRequest, write: Callable[[str], None]
             if not isinstance(view, LiveView):
                 raise Refusal("a run that has ended can't be watched")
             return await Watching(request, write).run(view, namespace)
-        found = [each for each in await view.list(request.kind.name, namespace) if request.wants(each)]
+        found = [each for each in await listed(view, request, namespace) if request.wants(each)]
         await _print(view, request, found, write)
         if not found and not request.names:
             await _say_empty(view, request, namespace)
     return _say_missing(request, found)
+
+
+async def listed(view: View, request: GetRequest, namespace: str | None) -> list[Object]:
+    """Return the objects of a kind; for a table workloads have the counts of their pods."""
+    found = await view.list(request.kind.name, namespace)
+    if request.output in {"json", "yaml", "name"} or not found or not request.kind.resource.endswith(".apps"):
+        return found
+    pods, sets = await view.list("Pod", namespace), await view.list("ReplicaSet", namespace)
+    return [with_counts(each, pods, sets) for each in found]
 
 
 async def _print(view: View, request: GetRequest, found: Sequence[Object], write: Callable[[str], None]) -> None:

@@ -5,6 +5,7 @@ Source: kubectl v1.36, cli-runtime printers (tabwriter with minwidth 6, padding 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from attrs import define, field
@@ -18,6 +19,15 @@ GAP = 3
 LEAST = 6
 
 
+_BREAK = re.compile(r"[\f\n\r]")
+
+
+def _first_line(cell: str) -> str:
+    """Return a cell of several lines as kubectl cuts it."""
+    line, *more = _BREAK.split(cell, maxsplit=1)
+    return f"{line}..." if more else line
+
+
 @define
 class Table:
     """Widths of columns, which never shrink: a watch goes on with those of the lines before."""
@@ -26,7 +36,7 @@ class Table:
 
     def lines(self, rows: Sequence[Sequence[str]]) -> list[str]:
         """Return rows as lines, each cell but the last one padded."""
-        shown = [tuple(map(harmless, row)) for row in rows]
+        shown = [tuple(harmless(_first_line(cell)) for cell in row) for row in rows]
         for row in shown:
             self._widths += [LEAST - GAP] * (len(row) - len(self._widths))
             for column, cell in enumerate(row):

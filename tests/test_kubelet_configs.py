@@ -63,7 +63,7 @@ def test_a_sandbox_has_the_pods_identity_and_host_name() -> None:
         Container(name="c", security_context=SecurityContext(privileged=True)),
         hostname="me",
         share_process_namespace=True,
-        security_context=PodSecurityContext(sysctls=(Sysctl(name="net/ipv4/tcp_rmem", value="1"),), run_as_user=5),
+        security_context=PodSecurityContext(sysctls=(Sysctl(name="net/ipv4/conf/a.b/x", value="1"),), run_as_user=5),
     )
     config = generate_pod_sandbox_config(pod, 2, dns=dns, cluster_domain="cluster.local")
     assert config.metadata == PodSandboxMetadata(name="p", namespace="ns", uid="u", attempt=2)
@@ -71,7 +71,7 @@ def test_a_sandbox_has_the_pods_identity_and_host_name() -> None:
     assert config.labels["app"] == "x"
     assert config.labels["io.kubernetes.pod.uid"] == "u"
     assert config.annotations == {"note": "y"}
-    assert config.sysctls == {"net.ipv4.tcp_rmem": "1"}
+    assert config.sysctls == {"net.ipv4.conf.a/b.x": "1"}
     assert config.namespaces.pid is NamespaceMode.POD
     assert config.security is not None
     assert config.security.run_as_user == 5

@@ -88,6 +88,10 @@ def with_sysctl(name: str, **spec: Any) -> Any:  # noqa: ANN401
     [
         ("net.ipv4.tcp_syncookies", (), {}, None),
         ("net/ipv4/tcp_syncookies", (), {}, None),
+        ("net/ipv4/conf/eth0.1/forwarding", ("net.ipv4.conf.*",), {}, None),
+        ("net.ipv4.conf.eth0/1.forwarding", ("net/ipv4/conf/eth0.1/*",), {}, None),
+        ("net.ipv4/tcp_rmem", (), {}, 'forbidden sysctl: "net.ipv4/tcp_rmem" not allowlisted'),
+        ("kernel.sem", ("kernel.sem",), {"host_network": True}, None),
         ("kernel.msgmax", (), {}, 'forbidden sysctl: "kernel.msgmax" not allowlisted'),
         ("kernel.msgmax", ("kernel.msg*",), {}, None),
         ("net.core.somaxconn", ("net.core.somaxconn",), {}, None),

@@ -5,12 +5,13 @@ Every field of the v1beta1 kind is accepted; one without effect here is named in
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from kubelet_emu.api import reasons_configuration
+from kubelet_emu.api import reasons_configuration, sysctls
 from kubelet_emu.api.image_names import InvalidImageNameError, parse_image_name
 from kubelet_emu.api.quantity import parse_quantity
 from kubelet_emu.config.durations import parse_duration
@@ -192,6 +193,22 @@ def _check(raw: RawConfiguration) -> None:
     if (value := raw.number("containerLogMaxFiles", 2)) < 2:
         raw.invalid("containerLogMaxFiles", f"containerLogMaxFiles {value} must be greater than 1")
     _check_verification(raw)
+    _check_sysctls(raw)
+
+
+def _check_sysctls(raw: RawConfiguration) -> None:
+    """Report settings that can't be a pod's own (kubelet v1.36 sysctl NewAllowlist)."""
+    for index, text in enumerate(_texts(raw.values.get("allowedUnsafeSysctls"))):
+        at, name = f"allowedUnsafeSysctls[{index}]", sysctls.normalize_name(text)
+        if len(text) > sysctls.LONGEST_NAME or not re.fullmatch(sysctls.PATTERN, text):
+            raw.invalid(
+                at,
+                f'sysctl "{text}" must have at most {sysctls.LONGEST_NAME} characters and match regex'
+                f" ^{sysctls.PATTERN}$",
+            )
+        elif not sysctls.namespaced_by(name.removesuffix("*")):
+            kind = "sysctls" if name.endswith("*") else "sysctl"
+            raw.invalid(at, f'the {kind} "{name}" are not known to be namespaced')
 
 
 def _check_pulls(raw: RawConfiguration) -> None:

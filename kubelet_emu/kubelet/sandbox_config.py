@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubelet_emu.api.labels import pod_sandbox_labels
+from kubelet_emu.api.sysctls import normalize_name
 from kubelet_emu.rules.hostname import HostnameError, kernel_hostname, pod_hostname
 from kubelet_emu.rules.security import container_namespaces, has_privileged_container, sandbox_security
 from runtime.api import PodSandboxConfig, PodSandboxMetadata, PortMapping
@@ -47,7 +48,7 @@ def generate_pod_sandbox_config(
         port_mappings=port_mappings(pod, publish_address),
         labels=pod_sandbox_labels(pod),
         annotations=dict(meta.annotations),
-        sysctls={sysctl.name.replace("/", "."): sysctl.value for sysctl in context.sysctls} if context else {},
+        sysctls={normalize_name(sysctl.name): sysctl.value for sysctl in context.sysctls} if context else {},
         namespaces=container_namespaces(pod, None),
         privileged=has_privileged_container(pod),
         security=sandbox_security(pod),

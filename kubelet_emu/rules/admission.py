@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from kubelet_emu.api import reasons, reasons_node
+from kubelet_emu.api import reasons, reasons_node, sysctls
 from kubelet_emu.api.labels import CONFIG_SOURCE_ANNOTATION, OS_LABEL
 from kubelet_emu.rules.app_armor import NOT_ENABLED, needs_app_armor
 from kubelet_emu.rules.disruption import is_critical_pod
@@ -136,30 +136,23 @@ def _sysctls(pod: Pod, node: NodeFacts) -> Rejection | None:
     """Refuse sysctls that are neither safe nor allowed, or not the pod's own (kubelet v1.36 patternAllowlist)."""
     security = pod.spec.security_context
     for sysctl in security.sysctls if security is not None else ():
-        name = sysctl.name.replace("/", ".")
+        name = sysctls.normalize_name(sysctl.name)
         if not _is_allowlisted(name, node.allowed_unsafe_sysctls):
             return Rejection(reason=reasons_node.SYSCTL_FORBIDDEN, message=reasons_node.forbidden_sysctl(name))
-        namespace = _host_namespace(pod, name)
-        if namespace:
+        namespace = sysctls.namespaced_by(name)
+        if (namespace == sysctls.NET and pod.spec.host_network) or (namespace == sysctls.IPC and pod.spec.host_ipc):
             message = reasons_node.sysctl_of_host_namespace(name, namespace)
             return Rejection(reason=reasons_node.SYSCTL_FORBIDDEN, message=message)
     return None
 
 
 def _is_allowlisted(name: str, allowed: tuple[str, ...]) -> bool:
-    patterns = [pattern.replace("/", ".") for pattern in allowed]
+    patterns = [sysctls.normalize_name(pattern) for pattern in allowed]
     return (
         name in SAFE_SYSCTLS
         or name in patterns
         or any(pattern.endswith("*") and name.startswith(pattern[:-1]) for pattern in patterns)
     )
-
-
-def _host_namespace(pod: Pod, sysctl: str) -> str:
-    """Return the namespace of the host's that the sysctl would change, empty for none."""
-    if sysctl.startswith("net."):
-        return "Net" if pod.spec.host_network else ""
-    return "IPC" if pod.spec.host_ipc else ""
 
 
 def _predicates(

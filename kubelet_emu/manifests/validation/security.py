@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kubelet_emu.api import sysctls
 from kubelet_emu.manifests.validation.context import containers_of
 from kubelet_emu.manifests.validation.faults import (
     Fault,
@@ -30,11 +31,6 @@ _LARGEST_ID = 2**31 - 1
 _ID_RULE = f"must be between 0 and {_LARGEST_ID}, inclusive"
 _PROFILE_TYPES = ("Localhost", "RuntimeDefault", "Unconfined")
 _LONGEST_APPARMOR = 4095
-_SYSCTL_SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
-_SYSCTL = rf"({_SYSCTL_SEGMENT}[\./])*{_SYSCTL_SEGMENT}"
-_LONGEST_SYSCTL = 253
-_IPC_SYSCTLS = ("kernel.shm", "kernel.msg", "fs.mqueue.")
-_SWAPPED = str.maketrans("./", "/.")
 
 
 def _validate_id(value: int | None, path: str) -> Iterator[Fault]:
@@ -166,14 +162,14 @@ def _selinux_policies(context: Context) -> tuple[str, ...]:
     return ("MountOption", "Recursive") if context.gates.enabled("SELinuxMount") else ("Recursive",)
 
 
-def _validate_sysctls(sysctls: tuple[Sysctl, ...], path: str, context: Context) -> Iterator[Fault]:
+def _validate_sysctls(given: tuple[Sysctl, ...], path: str, context: Context) -> Iterator[Fault]:
     seen: set[str] = set()
-    for index, sysctl in enumerate(sysctls):
+    for index, sysctl in enumerate(given):
         at = f"{path}[{index}].name"
         if not sysctl.name:
             yield required(at)
-        elif len(sysctl.name) > _LONGEST_SYSCTL or not re.fullmatch(_SYSCTL, sysctl.name):
-            text = f"must have at most {_LONGEST_SYSCTL} characters and match regex ^{_SYSCTL}$"
+        elif len(sysctl.name) > sysctls.LONGEST_NAME or not re.fullmatch(sysctls.NAME, sysctl.name):
+            text = f"must have at most {sysctls.LONGEST_NAME} characters and match regex ^{sysctls.NAME}$"
             yield invalid(at, sysctl.name, text)
         elif sysctl.name in seen:
             yield duplicate(at, sysctl.name)
@@ -183,14 +179,8 @@ def _validate_sysctls(sysctls: tuple[Sysctl, ...], path: str, context: Context) 
 
 def _validate_sysctl_namespace(name: str, path: str, spec: PodSpec) -> Iterator[Fault]:
     """Check that a namespace with settings of the pod's own is not the host's (ValidateHostSysctl)."""
-    dotted = _dotted(name)
-    if spec.host_network and dotted.startswith("net."):
+    namespace = sysctls.namespaced_by(sysctls.normalize_name(name))
+    if spec.host_network and namespace == sysctls.NET:
         yield invalid(path, name, "may not be specified when 'hostNetwork' is true")
-    elif spec.host_ipc and (dotted == "kernel.sem" or dotted.startswith(_IPC_SYSCTLS)):
+    elif spec.host_ipc and namespace == sysctls.IPC:
         yield invalid(path, name, "may not be specified when 'hostIPC' is true")
-
-
-def _dotted(name: str) -> str:
-    """Return a sysctl with dots as separators: which of `.` and `/` separates is said by the first one."""
-    first = re.search("[./]", name)
-    return name if first is None or first[0] == "." else name.translate(_SWAPPED)

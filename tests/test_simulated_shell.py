@@ -263,6 +263,13 @@ async def test_groups_are_those_of_the_image_and_of_the_pod(
         assert await world.exec("id -G") == (f"{expected}\n", 0)
 
 
+@pytest.mark.parametrize(("name", "expected"), [("app", "1000 1001"), ("who", "65532 0")])
+async def test_an_image_may_have_its_user_by_name(autojump_clock: trio.abc.Clock, name: str, expected: str) -> None:
+    async with a_world(images={BUSYBOX: SimulatedImage(is_present=True, files=LISTS, username=name)}) as world:
+        await world.start("sleep 600")
+        assert await world.exec("echo $(id -u) $(id -g)") == (f"{expected}\n", 0)
+
+
 async def test_a_machine_has_the_app_armor_profiles_that_are_loaded(autojump_clock: trio.abc.Clock) -> None:
     loaded = Abilities(has_app_armor=True, app_armor_profiles=frozenset({"here"}))
     async with a_world(abilities=loaded) as world:

@@ -192,6 +192,44 @@ def test_containers_of_one_name_are_told_apart_by_their_workload(tmp_path: Path)
     assert list(document["containers"]) == ["p/c", "x", "d/c"]  # type: ignore[call-overload]
 
 
+NON_ROOT = pod(f"restartPolicy: Never, containers: [{{name: c, {APP}, securityContext: {{runAsNonRoot: true}}}}]")
+
+
+@pytest.mark.parametrize("user", [0, "nginx", 2**31])
+def test_a_user_that_may_not_run_a_container_is_retold(tmp_path: Path, user: int | str) -> None:
+    told, moments = record(tmp_path, NON_ROOT, f"images: {{example.com/app:1: {{user: {user}}}}}")
+    assert moments == []
+    assert told["images"] == {"example.com/app:1": {"size": 5 << 20, "speed": 20 << 20, "user": user}}
+
+
+ARMOUR = "appArmorProfile: {type: Localhost, localhostProfile: p}"
+
+
+FREE = "appArmorProfile: {type: Unconfined}"
+ANNOTATED = "name: p, annotations: {container.apparmor.security.beta.kubernetes.io/c: %s}"
+ARMOURED = [
+    ("of the pod", pod(f"securityContext: {{{ARMOUR}}}, containers: [{{name: c, {APP}}}]"), True),
+    ("of a container", pod(f"containers: [{{name: c, {APP}, securityContext: {{{ARMOUR}}}}}]"), True),
+    ("by an annotation", ONCE.replace("name: p", ANNOTATED % "localhost/p", 1), True),
+    ("an annotation for none", ONCE.replace("name: p", ANNOTATED % "unconfined", 1), False),
+    ("a field for none", pod(f"securityContext: {{{FREE}}}, containers: [{{name: c, {APP}}}]"), False),
+]
+
+
+@pytest.mark.parametrize(("why", "manifest", "is_told"), ARMOURED, ids=[row[0] for row in ARMOURED])
+def test_app_armor_is_retold_of_a_node_that_needed_it(
+    tmp_path: Path, why: str, manifest: str, *, is_told: bool
+) -> None:
+    told, moments = record(tmp_path, manifest, "node: {appArmor: true}")
+    assert moments[0] == "c#1 start None"
+    assert told.get("node") == ({"appArmor": True} if is_told else None)
+
+
+def test_a_pod_that_was_refused_says_nothing_of_the_node(tmp_path: Path) -> None:
+    armoured = pod(f"restartPolicy: Never, securityContext: {{{ARMOUR}}}, containers: [{{name: c, {APP}}}]")
+    assert record(tmp_path, armoured) == ({}, [])
+
+
 def test_nothing_that_ran_is_nothing_to_tell() -> None:
     assert to_text(retell(RunRecording()), "Recorded.") == "# Recorded.\n# Fields: docs/SIMULATE.md\n"
 

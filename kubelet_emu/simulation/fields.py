@@ -235,7 +235,11 @@ IMAGE = Record(
         ),
         "present": Member("present", Flag(), "Whether it is on the node from the start."),
         "shell": Member("shell", Flag(), "Whether it has a shell and its words, so that scripts and commands are run."),
-        "user": Member("user", Number(words="a user id", is_whole=True), "The user that its programs run as."),
+        "user": Member(
+            "user",
+            OneOf((Number(words="a user id", is_whole=True), Text(words="a user's name"))),
+            "The user that its programs run as, by number or by name.",
+        ),
         "credentials": Member("credentials", Text(), "USER:PASSWORD, which a pull has to bring; none if not given."),
         "files": Member("files", MapOf(Text(), read_path, "^/"), "Files in it, by absolute path."),
         "program": Member("program", BEHAVIOUR, "What a container of it does, unless an entry of containers says."),

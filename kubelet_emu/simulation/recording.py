@@ -40,6 +40,9 @@ _FAULTS = (
     ("denied", re.compile("denied|unauthorized|authorization|authentication", re.IGNORECASE)),
     ("notFound", re.compile("not found|manifest unknown", re.IGNORECASE)),
 )
+_ROOT_USER = "runAsNonRoot and image will run as root"
+_USER = re.compile(r"runAsNonRoot and image has (?:non-numeric user|an invalid user id) \(([^)]*)\)")
+_ARMOUR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
 _NO_START = frozenset({"StartError", "ContainerCannotRun"})
 
 
@@ -89,14 +92,16 @@ class SeenImage:
     was_present: bool = False
     size: int = 0
     seconds: float = 0.0
+    user: int | str | None = None
 
 
 @define(eq=False)
 class RunRecording:
-    """Gathers the records of a run."""
+    """Gathers the records of a run; `armoured` are the pods that ask for AppArmor."""
 
     containers: dict[tuple[str, str], SeenContainer] = field(factory=dict)
     images: dict[str, SeenImage] = field(factory=dict)
+    armoured: set[str] = field(factory=set)
     has_ended: bool = False
 
     def __call__(self, entry: Entry) -> None:
@@ -128,6 +133,8 @@ class RunRecording:
     def _accept(self, record: ManifestRecord) -> None:
         spec, metadata = mapping_of(record.manifest.get("spec")), mapping_of(record.manifest.get("metadata"))
         workload, is_of_job = _workload(metadata, record.ref.name)
+        if _asks_for_armour(record.manifest):
+            self.armoured.add(record.ref.uid)
         for section, is_init in (("initContainers", True), ("containers", False)):
             for item in list_of(spec.get(section)):
                 manifest = mapping_of(item)
@@ -150,13 +157,35 @@ class RunRecording:
             self.images.setdefault(found[1], SeenImage()).pulls.append(fault)
 
     def _see_status(self, uid: str, status: PodStatus) -> None:
-        """Take what only a status tells: runs that could not be started."""
+        """Take what only a status tells: runs that could not be started, users that may not run a container."""
         for each in (*status.init_container_statuses, *status.container_statuses):
             container = self.containers.get((uid, each.name))
+            if container is not None and each.state.waiting is not None:
+                self._see_waiting(container, each.state.waiting.message or "")
             for state, number in ((each.state, each.restart_count + 1), (each.last_state, each.restart_count)):
                 ended = state.terminated
                 if container is not None and ended is not None and ended.reason in _NO_START:
                     container.run(number).start_error = ended.message or ""
+
+    def _see_waiting(self, container: SeenContainer, message: str) -> None:
+        user = "0" if _ROOT_USER in message else next((found[1] for found in _USER.finditer(message)), "")
+        if user:
+            image = self.images.setdefault(str(container.manifest.get("image")), SeenImage())
+            image.user = int(user) if user.isdecimal() else user
+
+
+def _asks_for_armour(value: object) -> bool:
+    """Tell whether a manifest has a profile of AppArmor anywhere."""
+    if isinstance(value, list | tuple):
+        return any(map(_asks_for_armour, value))
+    if not isinstance(value, dict):
+        return False
+    profile = value.get("appArmorProfile")
+    has_profile = isinstance(profile, dict) and profile.get("type") != "Unconfined"
+    return has_profile or any(
+        (str(key).startswith(_ARMOUR_ANNOTATION) and each != "unconfined") or _asks_for_armour(each)
+        for key, each in value.items()
+    )
 
 
 def _see_run(run: SeenRun, record: RunRecord, at: datetime) -> None:

@@ -43,7 +43,13 @@ def retell(recording: RunRecording) -> Plain:
         if (entry := _container(pods)) is not None:
             containers[key] = entry
     images = {name: entry for name, image in recording.images.items() if (entry := _image(image))}
-    return {section: content for section, content in (("containers", containers), ("images", images)) if content}
+    has_armour = any(
+        uid in recording.armoured and any(run.started_at is not None for run in container.runs.values())
+        for (uid, _), container in recording.containers.items()
+    )
+    node = {"appArmor": True} if has_armour else {}
+    sections = (("containers", containers), ("images", images), ("node", node))
+    return {section: content for section, content in sections if content}
 
 
 def _grouped(containers: Iterable[SeenContainer]) -> Mapping[tuple[str, str], list[SeenContainer]]:
@@ -263,4 +269,6 @@ def _image(image: SeenImage) -> Plain:
         entry["speed"] = round(image.size / image.seconds)
     if any(pull != "ok" for pull in image.pulls):
         entry["pulls"] = image.pulls
+    if image.user is not None:
+        entry["user"] = image.user
     return entry

@@ -118,14 +118,17 @@ class Behaviour:
 
 @frozen(kw_only=True)
 class ImageEntry:
-    """What is known of an image; None leaves a matter to the default. `speed` is in bytes a second."""
+    """What is known of an image; None leaves a matter to the default.
+
+    `speed` is in bytes a second, `user` may be a name.
+    """
 
     size: int | None = None
     speed: float | None = None
     pulls: tuple[PullEnd, ...] = ()
     present: bool | None = None
     shell: bool | None = None
-    user: int | None = None
+    user: int | str | None = None
     credentials: str = field(default="", repr=False)
     files: Mapping[str, str] = field(factory=dict)
     program: Behaviour | None = None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
+from attrs import evolve
+
 from kubelet_emu.manifests.workloads import pod_spec_of
 from kubelet_emu.simulation import values
 from kubelet_emu.simulation.matching import image_of
@@ -53,8 +55,9 @@ def make_images(simulation: Simulation, runnables: tuple[Workload, ...]) -> Mapp
         for container, needs_user in _containers(pod_spec_of(runnable)):
             name = container.image or ""
             row = _row(image_of(simulation, name) or values.ImageEntry())
-            if needs_user and row.uid is None and kind_of(name, row) is ImageKind.UNKNOWN:
-                row = _row(image_of(simulation, name) or values.ImageEntry(), user=SOME_USER)
+            has_user = row.uid is not None or bool(row.username)
+            if needs_user and not has_user and kind_of(name, row) is ImageKind.UNKNOWN:
+                row = _row(evolve(image_of(simulation, name) or values.ImageEntry(), user=SOME_USER))
             table[name] = row if row.uid is not None or name not in table else table[name]
     return table
 
@@ -87,7 +90,7 @@ def _containers(spec: PodSpec) -> Iterator[tuple[Container, bool]]:
         yield container, bool(non_root) and not has_user
 
 
-def _row(entry: ImageEntry, user: int | None = None) -> SimulatedImage:
+def _row(entry: ImageEntry) -> SimulatedImage:
     kinds = {None: None, True: ImageKind.BUSYBOX, False: ImageKind.UNKNOWN}
     return SimulatedImage(
         is_present=bool(entry.present),
@@ -95,7 +98,8 @@ def _row(entry: ImageEntry, user: int | None = None) -> SimulatedImage:
         bytes_per_second=BYTES_PER_SECOND if entry.speed is None else entry.speed,
         kind=kinds[entry.shell],
         credentials=_credentials(entry.credentials),
-        uid=entry.user if user is None else user,
+        uid=entry.user if isinstance(entry.user, int) else None,
+        username=entry.user if isinstance(entry.user, str) else "",
         files={path: text.encode() for path, text in entry.files.items()},
     )
 

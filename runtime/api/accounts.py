@@ -19,6 +19,11 @@ class Accounts:
         """Read the two files; lines that are none of such a file count for nothing."""
         return cls(users=_lines(passwd, 4), groups=_lines(group, 3))
 
+    def number_of(self, name: str) -> int | None:
+        """Return the number of a user by its name, None for one that isn't listed."""
+        found = self._user(name)
+        return int(found[2]) if found is not None and found[2].isdecimal() else None
+
     def primary_group(self, user: str) -> int:
         """Return the group of a user, by name or number; 0 of one that isn't listed (containerd WithUser)."""
         found = self._user(user)

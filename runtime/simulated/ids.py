@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from runtime.simulated.tree import Tree
 
 
+SOME_USER = 65532
+"""Who a user is that the image has by its name alone."""
+
+
 @frozen(kw_only=True)
 class Ids:
     """Numbers of a user and its groups, the primary one first."""
@@ -26,7 +30,11 @@ class Ids:
 def make_ids(security: LinuxSecurityContext, image: Image, tree: Tree) -> Ids:
     """Return who runs; the groups that list the user count unless groups are strict."""
     accounts = Accounts.read(_text(tree, PASSWD), _text(tree, GROUP))
-    uid = security.run_as_user if security.run_as_user is not None else image.uid or 0
+    name = security.run_as_username or image.username
+    uid = security.run_as_user if security.run_as_user is not None else image.uid
+    if uid is None:
+        uid = accounts.number_of(name) if name else 0
+    uid = SOME_USER if uid is None else uid
     gid = security.run_as_group if security.run_as_group is not None else accounts.primary_group(str(uid))
     listed = () if security.supplemental_groups_policy == "Strict" else accounts.other_groups(str(uid))
     return Ids(uid=uid, gid=gid, groups=tuple(dict.fromkeys((gid, *security.supplemental_groups, *listed))))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubelet_emu.cli.remote.completion import complete_pods
+from kubelet_emu.cli.remote.completion import complete_resources
 from kubelet_emu.cli.remote.parameters import Duration, remote_parameters
 from kubelet_emu.cli.remote.target import target_of
 from kubelet_emu.cli.remote.words import Refusal, is_pod_word, pod_name
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("delete")
-@click.argument("words", metavar="[pod] POD...", nargs=-1, required=True, shell_complete=complete_pods)
+@click.argument("words", metavar="[pod] POD...", nargs=-1, required=True, shell_complete=complete_resources)
 @click.option("--grace-period", type=int, default=-1, metavar="N", help="Seconds to end; default: the pod's own.")
 @click.option("--now", is_flag=True, help="The same as --grace-period 1.")
 @click.option("--force", is_flag=True, help="Remove the pod at once, and let its containers end behind it.")

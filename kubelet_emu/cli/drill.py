@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from kubelet_emu.cli.mirror_options import mirror_parameters, mirrors_of
+from kubelet_emu.cli.remote.completion import complete_files
 from kubelet_emu.cli.safety_options import safety_of, safety_parameters
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command("drill")
-@click.argument("manifest")
+@click.argument("manifest", shell_complete=complete_files)
 @click.option(
     "--runtime",
     type=click.Choice(["simulated", "docker"]),

@@ -6,14 +6,14 @@ import sys
 
 import click
 
-from kubelet_emu.cli.remote.completion import complete_containers, complete_pods
+from kubelet_emu.cli.remote.completion import complete_containers, complete_resources
 from kubelet_emu.cli.remote.parameters import remote_parameters
 from kubelet_emu.cli.remote.target import target_of
 from kubelet_emu.cli.remote.words import Refusal, pod_name
 
 
 @click.command("exec")
-@click.argument("pod", metavar="POD", shell_complete=complete_pods)
+@click.argument("pod", metavar="POD", shell_complete=complete_resources)
 @click.argument("words", metavar="-- COMMAND [ARGS...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("-c", "--container", help="The container; default: the first one.", shell_complete=complete_containers)
 @click.option("-i", "--stdin", is_flag=True, help="Pass stdin to the container.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubelet_emu.cli.remote.completion import complete_kinds_and_pods
+from kubelet_emu.cli.remote.completion import complete_kinds_and_names
 from kubelet_emu.cli.remote.get_parameters import get_parameters
 from kubelet_emu.cli.remote.target import target_of
 from kubelet_emu.cli.remote.words import Refusal, write_out
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @click.command("get")
-@click.argument("kind", metavar="KIND[/NAME]", shell_complete=complete_kinds_and_pods)
-@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_kinds_and_pods)
+@click.argument("kind", metavar="KIND[/NAME]", shell_complete=complete_kinds_and_names)
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_kinds_and_names)
 @get_parameters
 @click.option("--for", "about", metavar="[KIND/]NAME", help="Only events about this object.")
 @click.option("--types", metavar="LIST", help="Only events of these types: Normal,Warning.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 
 import click
 
-from kubelet_emu.cli.remote.completion import complete_pods
+from kubelet_emu.cli.remote.completion import complete_pods_and_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -63,7 +63,7 @@ def optional_log_parameters(command: Decorated) -> Decorated:
         nargs=-1,
         metavar="[POD|LOG]...",
         type=click.Path(path_type=Path, allow_dash=True),
-        shell_complete=complete_pods,
+        shell_complete=complete_pods_and_files,
     )
     for parameter in reversed((words, *LOG_PARAMETERS[1:])):
         command.__dict__.setdefault("__click_params__", []).append(parameter)

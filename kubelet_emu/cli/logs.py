@@ -7,14 +7,14 @@ from typing import cast
 
 import click
 
-from kubelet_emu.cli.remote.completion import complete_containers, complete_pods
+from kubelet_emu.cli.remote.completion import complete_containers, complete_resources
 from kubelet_emu.cli.remote.parameters import Duration, remote_parameters
 from kubelet_emu.cli.remote.target import target_of
 from kubelet_emu.cli.remote.words import Refusal, pod_name, write_out
 
 
 @click.command("logs")
-@click.argument("pod", metavar="POD", shell_complete=complete_pods)
+@click.argument("pod", metavar="POD", shell_complete=complete_resources)
 @click.argument("inline", metavar="[CONTAINER]", required=False, shell_complete=complete_containers)
 @click.option("-c", "--container", help="The container; default: the first one.", shell_complete=complete_containers)
 @click.option("--all-containers", is_flag=True, help="All containers, init containers first.")

@@ -31,6 +31,7 @@ COMMANDS = {
     "delete": "Delete pods of a run.",
     "kill": "Send a signal to a container of a run.",
     "port-forward": "Forward ports of this machine to a pod of a run.",
+    "completion": "Print the script that completes words in a shell.",
     "replay": "Take the decisions of a lifecycle log again, by today's rules.",
     "prune": "Remove what dead runs have left behind.",
 }

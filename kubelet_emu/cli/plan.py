@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 from attrs import field, frozen
 
+from kubelet_emu.cli.remote.completion import complete_files
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -57,7 +59,7 @@ class _Read:
 
 
 @click.command("plan")
-@click.argument("manifests", nargs=-1, required=True, metavar="MANIFEST...")
+@click.argument("manifests", nargs=-1, required=True, metavar="MANIFEST...", shell_complete=complete_files)
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: see docs/ADVICE.md.")
 @click.option("--ignore", multiple=True, metavar="CODE,...", help="Advice that isn't wanted; repeatable.")
 @click.option("--solve", type=click.Choice(["grace"]), multiple=True, help="Find the smallest grace with no SIGKILL.")

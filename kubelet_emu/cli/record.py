@@ -10,6 +10,7 @@ import click
 from attrs import evolve
 
 from kubelet_emu.cli.parameters import record_parameters, to_options
+from kubelet_emu.cli.remote.completion import complete_files
 
 if TYPE_CHECKING:
     from kubelet_emu.simulation.recording import RunRecording
@@ -20,7 +21,7 @@ STDOUT = Path("-")
 
 
 @click.command("record")
-@click.argument("manifests", nargs=-1, required=True, metavar="MANIFEST...")
+@click.argument("manifests", nargs=-1, required=True, metavar="MANIFEST...", shell_complete=complete_files)
 @click.option(
     "-o",
     "--output",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubelet_emu.cli.parameters import refuse_simulated_options, run_parameters, to_options
+from kubelet_emu.cli.remote.completion import complete_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command("run")
-@click.argument("manifests", nargs=-1, required=True, metavar="MANIFEST...")
+@click.argument("manifests", nargs=-1, required=True, metavar="MANIFEST...", shell_complete=complete_files)
 @click.option("--watch", is_flag=True, help="Run again when a manifest was saved, until Ctrl-C.")
 @run_parameters
 def command(manifests: tuple[str, ...], **given: object) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from kubelet_emu.cli.mirror_options import mirror_parameters, mirrors_of
+from kubelet_emu.cli.remote.completion import complete_files
 from kubelet_emu.cli.seccomp_options import seccomp_parameters
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ DOCKER_JOBS = 8
 
 
 @click.command("test")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_files)
 @click.option(
     "--runtime",
     type=click.Choice(["simulated", "docker"]),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubelet_emu.cli.remote.completion import complete_files
 from kubelet_emu.cli.seccomp_options import seccomp_parameters
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("validate")
-@click.argument("manifests", nargs=-1, required=True, metavar="MANIFEST...")
+@click.argument("manifests", nargs=-1, required=True, metavar="MANIFEST...", shell_complete=complete_files)
 @click.option(
     "-o",
     "--output",

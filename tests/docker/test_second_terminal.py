@@ -64,6 +64,21 @@ class Run:
         )
         return done.returncode, done.stdout, done.stderr
 
+    def completed(self, *words: str) -> list[str]:
+        """Return what a shell is offered for the last of these words."""
+        name, *rest = words
+        given = ["kubelet-emu", name, "--root-dir", str(self.root), *rest]
+        environ = {"_KUBELET_EMU_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(given)}
+        done = subprocess.run(
+            PROGRAM,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=LIMIT_SECONDS,
+            env={**os.environ, **environ, "COMP_CWORD": str(len(given) - 1)},
+        )
+        return [line.removeprefix("plain,") for line in done.stdout.split()]
+
 
 @contextmanager
 def running(folder: Path, *options: str) -> Iterator[Run]:
@@ -94,6 +109,12 @@ def test_a_pod_is_shown_asked_and_deleted_from_a_second_terminal(tmp_path: Path,
         assert run.ask("get", "pod/web", "-o", "name")[1] == "pod/web\n"
         assert json.loads(run.ask("ps", "web", "-o", "json")[1])["status"]["phase"] == "Running"
         assert "Started" in run.ask("get", "events", "--for", "web")[1]
+
+        assert run.completed("logs", "w") == ["web"]
+        assert run.completed("delete", "pod/") == ["pod/web"]
+        assert run.completed("describe", "pod", "") == ["web"]
+        assert run.completed("logs", "web", "-c", "") == ["app", "helper", "setup"]
+        assert run.completed("get", "pods", "") == ["web"]
 
         defaulted = 'Defaulted container "app" out of: app, helper, setup (init)\n'
         assert run.ask("logs", "web") == (0, "up\n", defaulted)

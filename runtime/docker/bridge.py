@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import docker
 import docker.errors
 import docker.tls
-import docker.transport
 import docker.utils.config
 import requests
 import trio
@@ -26,6 +25,7 @@ from attrs import define, field
 from runtime.api import CRIError, RuntimeUnavailableError
 from runtime.docker import errors
 from runtime.docker.http import EngineHTTP, connect, unanswered, unavailable
+from runtime.docker.sdk_sockets import OneConnection
 from runtime.docker.watch import Call, Watch, name_of
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ class Bridge:
             raise told from error
         client.trust_env = False
         if self.endpoint.scheme == "unix":
-            client.mount("http+docker://", _one_connection(self.endpoint))
+            client.mount("http+docker://", OneConnection(self.endpoint.socket_path, int(READ_TIMEOUT_SECONDS)))
         return client
 
 
@@ -220,16 +220,6 @@ def _named(call: Call, request: requests.PreparedRequest) -> requests.PreparedRe
     """Give a watched call the name of the request that it sends."""
     call.name = name_of(request.method or "", request.path_url)
     return request
-
-
-def _one_connection(endpoint: Endpoint) -> docker.transport.UnixHTTPAdapter:
-    """Return what keeps one open connection to a socket, not 25.
-
-    The SDK has a pool for each URL, container ids and all, and keeps the last 25: none of them is used again.
-    """
-    return docker.transport.UnixHTTPAdapter(
-        f"http+unix://{endpoint.socket_path}", int(READ_TIMEOUT_SECONDS), pool_connections=1, max_pool_size=1
-    )
 
 
 def _tls_config(endpoint: Endpoint) -> docker.tls.TLSConfig | bool:

@@ -13,6 +13,7 @@ import trio
 from docker import APIClient
 from engine_pods import EngineProxy, PodMaker, new_instance, sandbox_config
 from figures import FIGURES
+from own_engine import can_be_had
 from registry import Registry, SlowProxy, running_registry
 from stand_in import StandIn
 
@@ -29,6 +30,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Show the figures of the scenarios."""
     if text := config.stash.get(FIGURES, ""):
         terminalreporter.write_line(text)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect what needs an engine of its own where none can be started: the last line of a run tells how many."""
+    if can_be_had():
+        return
+    left_out = [item for item in items if item.get_closest_marker("own_engine")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")

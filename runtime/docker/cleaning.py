@@ -16,6 +16,7 @@ from attrs import define
 from runtime.api import CRIError, NotFoundError
 from runtime.docker import naming
 from runtime.docker.folders import FolderStore, folder_names
+from runtime.docker.nurseries import calls_side_by_side
 from runtime.docker.owner import Owner
 from runtime.docker.state_folder import OWNER_FILE, give_up, read_owner, write_owner
 from runtime.docker.volumes import volumes_folder
@@ -154,7 +155,7 @@ class Cleaner:
 
     async def _remove_containers(self, ids: list[str]) -> None:
         """Remove at once, as far as the engine's limit allows."""
-        async with trio.open_nursery() as nursery:
+        async with calls_side_by_side() as nursery:
             for container_id in ids:
                 nursery.start_soon(self.maker.remove, container_id)
 

@@ -18,6 +18,7 @@ from runtime.docker import errors
 from runtime.docker.frames import Demultiplexer
 from runtime.docker.local import kill_process_of
 from runtime.docker.logs import error_text
+from runtime.docker.nurseries import calls_side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -139,7 +140,7 @@ class Execs:
                 nursery.cancel_scope.cancel()
 
         frames = Demultiplexer()
-        async with trio.open_nursery() as nursery:
+        async with calls_side_by_side() as nursery:
             nursery.start_soon(limit)
             while (chunk := await connection.receive()) is not None:
                 for stream, payload in frames.feed(chunk):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-import trio
 from attrs import define, field
 
 from runtime.api import ContainerID, CRIError, PodSandboxStatus, SandboxID
 from runtime.docker import bodies, convert, naming
+from runtime.docker.nurseries import calls_side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -93,7 +93,7 @@ class Sandboxes:
     async def _stop(self, sandbox_id: SandboxID) -> None:
         containers = await self.bridge.read(functools.partial(_list, self._filter(sandbox_id)))
         running = [item["Id"] for item in containers if item["State"] == "running"]
-        async with trio.open_nursery() as nursery:
+        async with calls_side_by_side() as nursery:
             for container_id in running:
                 nursery.start_soon(self.stopper.kill, container_id)
         await self.stopper.kill(sandbox_id)
@@ -102,7 +102,7 @@ class Sandboxes:
         """Remove the sandbox and every container in it, containers first."""
         self.hub.expect_signal(sandbox_id, "SIGKILL")
         containers = await self.bridge.read(functools.partial(_list, self._filter(sandbox_id)))
-        async with trio.open_nursery() as nursery:
+        async with calls_side_by_side() as nursery:
             for item in containers:
                 self.hub.expect_signal(item["Id"], "SIGKILL")
                 nursery.start_soon(self.maker.remove, item["Id"])

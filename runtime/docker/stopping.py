@@ -13,6 +13,7 @@ from attrs import define, field
 
 from runtime.api import NotFoundError
 from runtime.docker.errors import NotRunningError
+from runtime.docker.nurseries import calls_side_by_side
 
 if TYPE_CHECKING:
     from runtime.docker.bridge import Bridge
@@ -80,7 +81,7 @@ class Stopper:
     async def _wait_until_deadline(self, container_id: str, stop: _Stop) -> None:
         """Wait for the death until the deadline, which may move closer meanwhile."""
         while (now := trio.current_time()) < stop.deadline:
-            async with trio.open_nursery() as nursery:
+            async with calls_side_by_side() as nursery:
                 nursery.start_soon(self._until_dead, container_id, nursery.cancel_scope)
                 nursery.start_soon(_until_set, stop.changed, nursery.cancel_scope)
                 nursery.cancel_scope.deadline = max(now, stop.deadline)

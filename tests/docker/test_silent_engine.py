@@ -59,6 +59,22 @@ async def test_why_an_image_can_not_be_loaded(behind: PodMaker, stand_in: StandI
         await behind.runtime.publisher.load(b"")
 
 
+@pytest.mark.parametrize("call", ["a command", "a stop", "a sandbox's stop", "a sandbox's removal"])
+async def test_a_look_that_fails_amid_a_call_is_its_error(behind: PodMaker, stand_in: StandIn, call: str) -> None:
+    made, container_id = behind.runtime, await behind.start("a", "sleep 100")
+    for pattern in ("GET .*/containers/.*/json", "GET .*/exec/.*/json", "DELETE .*/containers/"):
+        stand_in.refuse(pattern, 500, "the disk is full")
+    calls = {
+        "a command": lambda: made.exec_sync(container_id, ("sleep", "100"), 50),
+        "a stop": lambda: made.stop_container(container_id, 50),
+        "a sandbox's stop": lambda: made.stop_pod_sandbox(behind.sandbox_id),
+        "a sandbox's removal": lambda: made.remove_pod_sandbox(behind.sandbox_id),
+    }
+    with pytest.raises(CRIError, match="the disk is full"):
+        await calls[call]()
+    stand_in.answers.clear()
+
+
 @pytest.mark.long
 async def test_a_run_tells_which_call_waits(stand_in: StandIn, busybox: str, tmp_path: Path) -> None:
     manifest = tmp_path / "pod.yaml"

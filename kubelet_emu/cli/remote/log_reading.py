@@ -13,27 +13,25 @@ import trio
 from attrs import frozen
 
 from kubelet_emu.cli.failures import explain
-from kubelet_emu.cli.remote.containers import all_containers, default_container, told_containers
 from kubelet_emu.cli.remote.finding import open_view
-from kubelet_emu.cli.remote.views import get_pod
+from kubelet_emu.cli.remote.log_targets import targets_of
 from kubelet_emu.control.errors import ControlError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kubelet_emu.cli.remote.log_targets import LogTarget, Resource
     from kubelet_emu.cli.remote.target import Target
     from kubelet_emu.cli.remote.views import Object, View
 
 
-class LogsError(Exception):
-    """The logs that were asked for can't be shown; the text says why."""
-
-
 @frozen(kw_only=True)
 class LogsRequest:
-    """What was asked for. `limit_bytes` 0 is no limit."""
+    """What was asked for: of a pod, an object with pods, or all pods with `labels`. `limit_bytes` 0 is no limit."""
 
-    pod: str
+    resource: Resource | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+    all_pods: bool = False
     container: str | None = None
     all_containers: bool = False
     follow: bool = False
@@ -62,82 +60,53 @@ class LogsRequest:
 async def show_logs(target: Target, request: LogsRequest, write: Callable[[str], None]) -> bool:
     """Show the logs; tells whether all could be shown, what couldn't having been said. ControlError, LogsError."""
     async with open_view(target) as view:
-        shown = Shown(view=view, namespace=target.namespace, request=request, write=write)
-        return await shown.all_of(await _containers(view, target.namespace, request))
-
-
-async def _containers(view: View, namespace: str, request: LogsRequest) -> tuple[str, ...]:
-    """Return the containers whose logs are shown; InputError, ControlError."""
-    try:
-        pod = await get_pod(view, namespace, request.pod)
-    except ControlError as error:
-        if error.reason is not Reason.NOT_FOUND:
-            raise
-        text = f'error from server (NotFound): pods "{request.pod}" not found in namespace "{namespace}"'
-        raise LogsError(text) from error
-    known = all_containers(pod)
-    if request.all_containers:
-        if request.follow and len(known) > request.most_at_once:
-            text = (
-                f"you are attempting to follow {len(known)} log streams, but maximum allowed concurrency is "
-                f"{request.most_at_once}, use --max-log-requests to increase the limit"
-            )
-            raise LogsError(text)
-        return known
-    if request.container is None:
-        name, said = default_container(pod)
-        if said:
-            click.echo(said, err=True)
-        return (name,)
-    if request.container not in known:
-        text = f"container {request.container} is not valid for pod {request.pod} out of: {told_containers(pod)}"
-        raise LogsError(text)
-    return (request.container,)
+        targets = await targets_of(view, target.namespace, request)
+        return await Shown(view=view, namespace=target.namespace, request=request, write=write).all_of(targets)
 
 
 @frozen(kw_only=True)
 class Shown:
-    """Logs of one pod on their way to the terminal."""
+    """Logs on their way to the terminal."""
 
     view: View
     namespace: str
     request: LogsRequest
     write: Callable[[str], None]
 
-    async def all_of(self, containers: tuple[str, ...]) -> bool:
+    async def all_of(self, targets: tuple[LogTarget, ...]) -> bool:
         """Show the logs of containers: one after the other, or when they are followed all at once."""
-        if self.request.follow and len(containers) > 1:
-            return await self._at_once(containers)
+        if self.request.follow and len(targets) > 1:
+            return await self._at_once(targets)
         is_whole = True
-        for container in containers:
-            is_whole &= await self._one(container)
+        for target in targets:
+            is_whole &= await self._one(target)
             if not is_whole and not self.request.ignore_errors:
                 break
         return is_whole
 
-    async def _at_once(self, containers: tuple[str, ...]) -> bool:
+    async def _at_once(self, targets: tuple[LogTarget, ...]) -> bool:
         is_whole = True
 
-        async def follow(container: str) -> None:
+        async def follow(target: LogTarget) -> None:
             nonlocal is_whole
-            is_whole &= await self._one(container)
+            is_whole &= await self._one(target)
             if not is_whole and not self.request.ignore_errors:
                 nursery.cancel_scope.cancel()
 
         async with trio.open_nursery() as nursery:
-            for container in containers:
-                nursery.start_soon(follow, container)
+            for target in targets:
+                nursery.start_soon(follow, target)
         return is_whole
 
-    async def _one(self, container: str) -> bool:
+    async def _one(self, target: LogTarget) -> bool:
         """Show one container's log; tell whether it could be shown, and say it if not."""
         left = self.request.limit_bytes or None
         try:
             async with aclosing(
-                self.view.logs(self.namespace, self.request.pod, container, self.request.query)
+                self.view.logs(self.namespace, target.pod, target.container, self.request.query)
             ) as events:
                 async for event in events:
-                    text = self._text(event, container)
+                    text = self._text(event, target)
                     if left is not None:
                         text = text.encode()[:left].decode(errors="ignore")
                         left -= len(text.encode())
@@ -151,9 +120,9 @@ class Shown:
             return False
         return True
 
-    def _text(self, event: Object, container: str) -> str:
+    def _text(self, event: Object, target: LogTarget) -> str:
         """Return a line as it is shown; what a kubelet says instead of a log ends in no newline."""
-        prefix = f"[pod/{self.request.pod}/{container}] " if self.request.prefix else ""
+        prefix = f"[pod/{target.pod}/{target.container}] " if self.request.prefix else ""
         if "text" in event:
             return f"{prefix}{event['text']}"
         stamp = f"{event['at']} " if self.request.timestamps else ""

@@ -231,7 +231,7 @@ def request_of(kind: Kind, names: tuple[str, ...], given: Mapping[str, object]) 
         everywhere=bool(given.get("everywhere")),
         output=cast("str", given.get("output") or ""),
         watches=bool(given.get("watch")),
-        labels=_labels(cast("str | None", given.get("selector"))),
+        labels=read_labels(cast("str | None", given.get("selector"))),
         about=None if about is None else _about(about),
         types=frozenset((types or "").split(",")) - {""},
         has_header=not given.get("no_headers"),
@@ -249,7 +249,8 @@ def _about(word: str) -> tuple[str, str]:
     return found.name, name
 
 
-def _labels(selector: str | None) -> tuple[tuple[str, str], ...]:
+def read_labels(selector: str | None) -> tuple[tuple[str, str], ...]:
+    """Read `KEY=VALUE,...`; Refusal."""
     pairs = []
     for word in (selector or "").split(","):
         key, equals, value = word.replace("==", "=").partition("=")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,18 +15,23 @@ from control_rig import FACTS, a_run
 from journal_makers import EPOCH, POD, accepted, at, container, end, entries, start, status, waiting
 from terminal import Terminal
 
+from kubelet_emu.cli.live.told_pulls import hear, tell
+from kubelet_emu.cli.pull_lines import PullView
 from kubelet_emu.cli.remote.live_watching import RecordTail, Watching, clock_from, is_for_view
 from kubelet_emu.cli.remote.showing import GetRequest
 from kubelet_emu.cli.remote.target import Target
 from kubelet_emu.cli.remote.views import LiveView
+from kubelet_emu.images.outcome import PullState
 from kubelet_emu.journal.encode import to_line
-from kubelet_emu.journal.records import DeletedRecord, HeaderRecord, ManifestRecord, ObjectRef
+from kubelet_emu.journal.records import DeletedRecord, EventRecord, HeaderRecord, ManifestRecord, ObjectRef
+from runtime.api import PullProgress
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from trio.testing import MockClock
 
+    from kubelet_emu.control.serving import Pulls
     from kubelet_emu.journal.records import Record
 
 HEAD = HeaderRecord(at=EPOCH, epoch=EPOCH)
@@ -59,11 +65,13 @@ def test_a_line_that_is_not_whole_waits_for_its_end() -> None:
 
 
 @asynccontextmanager
-async def watched(path: Path, request: GetRequest, **target: str) -> AsyncIterator[tuple[Terminal, list[bool]]]:
+async def watched(
+    path: Path, request: GetRequest, pulls: Pulls = tuple, **target: str
+) -> AsyncIterator[tuple[Terminal, list[bool]]]:
     """Watch the records in a file until the block ends, and with it the run; give the terminal and the answers."""
     terminal, answers = Terminal(), []
     with path.open("rb") as file:
-        async with a_run() as rig, trio.open_nursery() as nursery:
+        async with a_run(pulls) as rig, trio.open_nursery() as nursery:
             client = await rig.connect()
             watching = Watching(
                 Target(root=Path(), **target),  # type: ignore[arg-type]
@@ -102,6 +110,35 @@ async def test_records_are_shown_as_they_come_until_the_run_ends(tmp_path: Path,
         await trio.sleep(0.01)
     assert answers == [True]
     assert shown(terminal)[1].startswith("web main Error (3)"), "the last picture stays"
+
+
+PULL = PullView(
+    who="",
+    image="x:1",
+    state=PullState.RUNNING,
+    progress=PullProgress(done_bytes=5, total_bytes=10),
+    bytes_per_second=2.0,
+    limit=1,
+    running=1,
+)
+QUEUED = PullView(who="", image="x:1", state=PullState.QUEUED, limit=None)
+
+
+def test_pulls_come_over_a_socket_as_they_are() -> None:
+    pulls = {("uid-1", "main"): PULL, ("uid-1", "other"): QUEUED}
+    assert hear(json.loads(json.dumps(tell(pulls)))) == pulls
+
+
+async def test_pulls_are_bars_here_too(tmp_path: Path, autojump_clock: MockClock) -> None:
+    path = tmp_path / "records.jsonl"
+    pulling = EventRecord(at=at(1), ref=POD, type="Normal", reason="Pulling", message="", container="main")
+    path.write_text(lines(HEAD, MAIN, pulling))
+    left = [{("uid-1", "main"): PULL}]
+    async with watched(path, GetRequest(watches=True), lambda: tell(left[0])) as (terminal, _):
+        assert shown(terminal)[1] == f"web main Pending 11s 0 {'█' * 10}{'░' * 10} 5B/10B 2B/s x:1"
+        left[0] = {}
+        await trio.sleep(1.1)
+        assert "█" not in shown(terminal)[1]
 
 
 ASKED = [

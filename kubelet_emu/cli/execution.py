@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from kubelet_emu.cli.options import RunOptions
     from kubelet_emu.cli.outputs import Outputs, Streams
     from kubelet_emu.cli.session import Emulator
+    from kubelet_emu.control.protocol import Message
     from kubelet_emu.embedding.instances import Instance
     from kubelet_emu.images.outcome import PullUpdate
     from kubelet_emu.journal.encode import Entry
@@ -152,7 +153,7 @@ class _Run:
         self.waits = WaitWatch(self.session.facts, self._tell_waiting)
         self.pulls = PullWatch(self._tell_of_pull if self.outputs.live is None else None)
         if not options.is_simulated:
-            self.reach = Reach(self.plan, self.timebase.epoch)
+            self.reach = Reach(self.plan, self.timebase.epoch, self._pulls_told)
         if self.outputs.live is not None:
             self.screen = self._screen(self.outputs.live)
         watching = () if self.screen is None else (AfterEnd(self.screen),)
@@ -180,6 +181,11 @@ class _Run:
             has_colour=wants_colour(self.outputs.streams.err, os.environ),
             pace=self.plan.options.speed or 1.0,
         )
+
+    def _pulls_told(self) -> list[Message]:
+        from kubelet_emu.cli.live.told_pulls import tell
+
+        return tell(self.pulls.views())
 
     def _on_pull(self, update: PullUpdate) -> None:
         self.pulls(update)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kubelet_emu.cli.run_plan import Plan
+    from kubelet_emu.control.serving import Pulls
     from kubelet_emu.journal.journal import Sink
 
 
@@ -26,6 +27,7 @@ class Reach:
 
     plan: Plan
     epoch: datetime
+    pulls: Pulls = tuple
     events: EventLog = field(factory=EventLog, init=False)
     _keeper: RecordKeeper = field(init=False)
 
@@ -52,7 +54,7 @@ class Reach:
         )
         facts.write(folder)
         self._keeper.open(folder)
-        return Control(folder=folder, facts=facts, events=self.events)
+        return Control(folder=folder, facts=facts, events=self.events, pulls=self.pulls)
 
     def close(self, say: Callable[[str], None]) -> None:
         """Close the records; say it when they are not whole."""

@@ -16,6 +16,7 @@ from kubelet_emu.control.server import ControlServer, Streaming, open_socket
 from kubelet_emu.journal.records import NoteRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from kubelet_emu.cluster.cluster import Cluster
@@ -24,14 +25,17 @@ if TYPE_CHECKING:
     from kubelet_emu.control.protocol import Message, Params
     from kubelet_emu.control.server import Exchange
 
+    Pulls = Callable[[], Iterable[Message]]
+
 
 @frozen(kw_only=True)
 class Control:
-    """What a run needs to be reached: its state folder, who it is, its events."""
+    """What a run needs to be reached: its state folder, who it is, its events, and the pulls that have not ended."""
 
     folder: Path
     facts: RunFacts
     events: EventLog
+    pulls: Pulls = tuple
 
     async def serve(self, cluster: Cluster, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve the socket until cancelled; where there can be none, say so and do without."""
@@ -43,12 +47,12 @@ class Control:
             task_status.started()
             return
         try:
-            await make_server(cluster, self.facts, self.events).run(listener, task_status=task_status)
+            await make_server(cluster, self.facts, self.events, self.pulls).run(listener, task_status=task_status)
         finally:
             (self.folder / SOCKET).unlink(missing_ok=True)
 
 
-def make_server(cluster: Cluster, facts: RunFacts, events: EventLog) -> ControlServer:
+def make_server(cluster: Cluster, facts: RunFacts, events: EventLog, pulls: Pulls = tuple) -> ControlServer:
     """Return the server of a run, with all its methods."""
     desk = Desk(cluster=cluster, events=events)
     objects, execs = Objects(desk), Execs(desk)
@@ -58,10 +62,16 @@ def make_server(cluster: Cluster, facts: RunFacts, events: EventLog) -> ControlS
         await trio.lowlevel.checkpoint()
         return {**facts.to_json(), "now": desk.now()}
 
+    async def pulled(params: Params, _: Exchange) -> Message:
+        del params
+        await trio.lowlevel.checkpoint()
+        return {"items": list(pulls()), "now": desk.now()}
+
     return ControlServer(
         greeting=facts.to_json,
         methods={
             "info": info,
+            "pulls": pulled,
             "list": objects.listed,
             "get": objects.get,
             "watch": Streaming(objects.watch),

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import trio
 from attrs import define, field
@@ -17,6 +17,7 @@ from attrs import define, field
 from kubelet_emu.cli.failures import InputError
 from kubelet_emu.cli.live.facts import LiveFacts
 from kubelet_emu.cli.live.screen import Screen
+from kubelet_emu.cli.live.told_pulls import hear
 from kubelet_emu.cli.live_lines import LiveLines, size_of
 from kubelet_emu.cli.remote.finding import open_view
 from kubelet_emu.cli.remote.showing import NO_RESOURCES, say_not_found
@@ -30,16 +31,19 @@ from kubelet_emu.journal.outlet import Outlet
 from kubelet_emu.journal.read import LogReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import datetime
     from typing import TextIO
 
+    from kubelet_emu.cli.pull_lines import PullView
     from kubelet_emu.cli.remote.showing import GetRequest
     from kubelet_emu.cli.remote.target import Target
+    from kubelet_emu.control.protocol import Message
     from kubelet_emu.journal.encode import Entry
     from kubelet_emu.journal.facts import PodFacts
 
 LOOK_SECONDS = 0.2
+PULLS_SECONDS = 0.5
 LAST_PATIENCE_SECONDS = 1.0
 
 
@@ -97,6 +101,7 @@ class Watching:
     stream: TextIO
     tail: RecordTail
     now: Callable[[], datetime]
+    _pulls: Mapping[tuple[str, str], PullView] = field(factory=dict, init=False)
     _live: LiveFacts = field(factory=lambda: LiveFacts(Facts()), init=False)
 
     async def run(self, view: LiveView) -> bool:
@@ -108,6 +113,7 @@ class Watching:
             lines=lines,
             now=self.now,
             size=lines.size,
+            pulls=lambda: self._pulls,
             wanted=self._wants,
             has_colour=wants_colour(self.stream, os.environ),
             share=1.0,
@@ -121,6 +127,7 @@ class Watching:
             nursery.start_soon(outlet.run, lambda _: nursery.cancel_scope.cancel())
             nursery.start_soon(screen.run)
             nursery.start_soon(self._follow, screen)
+            nursery.start_soon(self._ask_of_pulls, view, screen)
             await _end_of(view)
             nursery.cancel_scope.cancel()
         self._read(screen)
@@ -148,6 +155,23 @@ class Watching:
         while True:
             await trio.sleep(LOOK_SECONDS)
             self._read(screen)
+
+    async def _ask_of_pulls(self, view: LiveView, screen: Screen) -> None:
+        """Ask how far pulls have come, as long as there are some; a run that can't say is not asked again."""
+        with suppress(ControlError):
+            client = await view.dial()
+            try:
+                while True:
+                    await trio.sleep(PULLS_SECONDS)
+                    if self._pulls or self._is_pulling():
+                        answer = await client.call("pulls")
+                        self._pulls = hear(cast("list[Message]", answer["items"]))
+                        screen.wake()
+            finally:
+                await client.aclose()
+
+    def _is_pulling(self) -> bool:
+        return any(each.is_pulling for pod in self._live.facts.pods.values() for each in pod.containers.values())
 
     def _read(self, screen: Screen) -> None:
         for entry in self.tail.new():

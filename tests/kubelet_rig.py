@@ -313,17 +313,18 @@ async def a_node(  # noqa: PLR0913 - a node has many knobs, all with defaults
     node: Node = NODE,
     seed: int = 1,
     max_steps: int = 300_000,
+    wall: Callable[[], datetime] | None = None,
     **options: Any,  # noqa: ANN401
 ) -> AsyncIterator[Rig]:
     """Run a node; `programs` says by container name (or "pod/container") what its runs are, () leaves it to the image.
 
-    `wrap` puts something between kubelet and runtime; `on_record` is called with each record; `options` are the
-    simulated runtime's.
+    `wrap` puts something between kubelet and runtime; `wall` is a clock that steps; `on_record` is called with each
+    record; `options` are the simulated runtime's.
     """
     entries: list[Entry] = []
     facts: list[RuntimeEvent] = []
     log: list[dict[str, Any]] = []
-    timebase = Timebase(epoch=EPOCH, is_virtual=True)
+    timebase = Timebase(epoch=EPOCH, is_virtual=True, wall=wall)
     journal = Journal(timebase.now, (entries.append,))
     rigs: list[Rig] = []
 

@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from kubelet_emu.kubelet.timebase import Lane, Timebase
+from kubelet_emu.kubelet.timebase import STEP, Lane, Timebase
 from kubelet_emu.kubelet.timing import FAST, KUBELET
 
 if TYPE_CHECKING:
@@ -38,6 +38,20 @@ async def test_a_time_becomes_a_deadline(autojump_clock: MockClock) -> None:
     assert timebase.trio_time(3) == 8
     await trio.sleep_until(timebase.trio_time(3))
     assert timebase.seconds() == 3
+
+
+async def test_a_step_of_the_clock_moves_wall_times_and_no_others(autojump_clock: MockClock) -> None:
+    ahead = timedelta()
+    timebase = Timebase(epoch=EPOCH, wall=lambda: EPOCH + timedelta(seconds=trio.current_time()) + ahead)
+    assert timebase.now() == EPOCH
+    for steps_by in (timedelta(hours=1), timedelta(hours=-3), timedelta(milliseconds=300)):
+        ahead += steps_by
+        steps = ahead if abs(steps_by) >= STEP else ahead - steps_by
+        await trio.sleep(10)
+        seconds, now = timebase.seconds(), timebase.now()
+        assert (seconds, now) == (trio.current_time(), EPOCH + timedelta(seconds=seconds) + steps)
+        assert timebase.seconds_of(now + timedelta(seconds=5)) == seconds + 5
+        assert timebase.trio_time(seconds) == trio.current_time()
 
 
 async def test_the_machine_s_clock_begins_with_its_first_use() -> None:

@@ -1,9 +1,10 @@
 """The one clock of the actors, and the order of what happens at one instant.
 
 `Timebase.now` is wall time: an epoch plus Trio's time since the start, so that a virtual clock and a fixed epoch make
-every timestamp reproducible. `turn` is called before an actor reads shared state because time came: on a real clock it
-is a checkpoint; in simulation a referee lets everything that happens now happen first, then releases one waiter after
-another by (lane, key, number).
+every timestamp reproducible. On a machine it follows the steps of the machine's clock, in which the engine tells its
+times, also after a suspend; waits go on by Trio's clock, which never steps. `turn` is called before an actor reads
+shared state because time came: on a real clock it is a checkpoint; in simulation a referee lets everything that happens
+now happen first, then releases one waiter after another by (lane, key, number).
 """
 
 from __future__ import annotations
@@ -20,7 +21,12 @@ from kubelet_emu.kubelet.turns import Referee, Ticket
 from kubelet_emu.kubelet.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kubelet_emu.kubelet.turns import PutOff
+
+STEP = timedelta(seconds=1)
+"""Less than this is no step: two readings are never of one moment, and a clock that is slewed gets there slowly."""
 
 
 class Lane(enum.IntEnum):
@@ -35,11 +41,12 @@ class Lane(enum.IntEnum):
 
 @define(eq=False)
 class Timebase:
-    """Wall time from Trio time, and turns."""
+    """Wall time from Trio time, and turns. `wall` is the clock whose steps it follows; its first use is the epoch."""
 
     epoch: datetime
     is_virtual: bool = False
-    is_machine: bool = False
+    wall: Callable[[], datetime] | None = None
+    _ahead: timedelta = field(factory=timedelta, init=False)
     _started_at: float | None = field(default=None, init=False)
     _told_at: float = field(default=math.nan, init=False)
     _told: datetime = field(init=False)
@@ -48,23 +55,31 @@ class Timebase:
     @classmethod
     def real(cls) -> Timebase:
         """Return the timebase of the machine's clock; its epoch is the first use inside Trio."""
-        return cls(epoch=_machine_time(), is_machine=True)
+        return cls(epoch=_machine_time(), wall=_machine_time)
 
     def seconds(self) -> float:
         """Return the Trio time since the first use, in seconds."""
         now = trio.current_time()
         if self._started_at is None:
             self._started_at = now
-            if self.is_machine:
-                self.epoch = _machine_time()
+            if self.wall is not None:
+                self.epoch = self.wall()
         return now - self._started_at
 
     def now(self) -> datetime:
         """Return the wall time, aware UTC."""
         seconds = self.seconds()
+        if self.wall is not None:
+            return self._follow(self.wall(), self.epoch + timedelta(seconds=seconds))
         if seconds != self._told_at:
             self._told_at, self._told = seconds, self.epoch + timedelta(seconds=seconds)
         return self._told
+
+    def _follow(self, wall: datetime, steady: datetime) -> datetime:
+        """Return the steady time, moved by what the clock has stepped since the start."""
+        if abs(wall - steady - self._ahead) >= STEP:
+            self._ahead = wall - steady
+        return steady + self._ahead
 
     def trio_time(self, seconds: float) -> float:
         """Return a time of this timebase as Trio time, for deadlines that are never computed anew."""
@@ -73,8 +88,8 @@ class Timebase:
         return (self._started_at or 0.0) + seconds
 
     def seconds_of(self, at: datetime) -> float:
-        """Return a wall time as seconds since the epoch of this run."""
-        return (at - self.epoch).total_seconds()
+        """Return when it is a wall time, in seconds since the first use, if the clock steps no more."""
+        return (at - self.epoch - self._ahead).total_seconds()
 
     async def turn(self, lane: Lane, key: str, at: float = -math.inf) -> None:
         """Wait until `at` (Trio time), then until it is this caller's turn at that instant.

@@ -94,6 +94,13 @@ def test_a_claim_is_told_to_be_an_empty_folder(source: str) -> None:
             ),
             ["initContainers[0].securityContext.capabilities.add[1]"],
         ),
+        (
+            (
+                "initContainers: [{name: i, image: i, securityContext: {privileged: true,"
+                " seccompProfile: {type: Localhost, localhostProfile: a}}}]"
+            ),
+            [],
+        ),
         ("securityContext: {appArmorProfile: {type: RuntimeDefault}}", ["securityContext.appArmorProfile"]),
         ("securityContext: {seLinuxOptions: {level: s0}}", ["securityContext.seLinuxOptions"]),
         ("securityContext: {seccompProfile: {type: RuntimeDefault}}", []),

@@ -14,6 +14,7 @@ from runtime.api import (
     ExecTimeoutError,
     LinuxSecurityContext,
     Mount,
+    SeccompProfile,
     StartError,
     VolumeConfig,
 )
@@ -261,6 +262,47 @@ async def test_groups_are_those_of_the_image_and_of_the_pod(
     async with a_world(images={BUSYBOX: SimulatedImage(is_present=True, files=LISTS)}) as world:
         await world.start("sleep 600", security=LinuxSecurityContext(**security))
         assert await world.exec("id -G") == (f"{expected}\n", 0)
+
+
+RIGHTS = [
+    ("root has what the runtime gives", {}, "0 0,  00000000a80425fb 00000000a80425fb 0 0"),
+    (
+        "others have nothing at hand",
+        {"run_as_user": 1000, "run_as_group": 5, "supplemental_groups": (9, 7), "no_new_privs": True},
+        "1000 5,7,9,50000,  0000000000000000 00000000a80425fb 1 0",
+    ),
+    (
+        "what is dropped and added again",
+        {"drop_capabilities": ("ALL",), "add_capabilities": ("chown", "NET_BIND_SERVICE"), "seccomp": SeccompProfile()},
+        "0 0,  0000000000000401 0000000000000401 0 2",
+    ),
+    (
+        "a privileged one has all",
+        {"privileged": True, "seccomp": SeccompProfile()},
+        "0 0,  000001ffffffffff 000001ffffffffff 0 0",
+    ),
+]
+SHOW = """\
+s() { sed -n "s/^$1:\\t*//p" /proc/self/status; }
+echo "$(s Uid | cut -f1) $(s Groups | tr ' ' ',') $(s CapInh | grep -v '^0*$')"\
+" $(s CapEff) $(s CapBnd) $(s NoNewPrivs) $(s Seccomp)"
+"""
+
+
+@pytest.mark.parametrize(("why", "security", "expected"), RIGHTS, ids=[row[0] for row in RIGHTS])
+async def test_a_process_sees_what_it_may_do(
+    autojump_clock: trio.abc.Clock, why: str, security: dict[str, Any], expected: str
+) -> None:
+    async with a_world(images={BUSYBOX: SimulatedImage(is_present=True, files=LISTS)}) as world:
+        await world.start("sleep 600", security=LinuxSecurityContext(**security))
+        assert await world.exec(SHOW) == (f"{expected}\n", 0)
+
+
+async def test_id_tells_of_others_too(autojump_clock: trio.abc.Clock) -> None:
+    async with a_world(images={BUSYBOX: SimulatedImage(is_present=True, files=LISTS)}) as world:
+        await world.start("sleep 600", security=LinuxSecurityContext(run_as_group=9, supplemental_groups=(5,)))
+        own, other = "uid=0(root) gid=9 groups=5,9", "uid=1000(app) gid=1001(app) groups=1001(app),50000(staff)"
+        assert await world.exec("id; id app; id -G app") == (f"{own}\n{other}\n1001 50000\n", 0)
 
 
 @pytest.mark.parametrize(("name", "expected"), [("app", "1000 1001"), ("who", "65532 0")])

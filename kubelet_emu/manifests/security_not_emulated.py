@@ -51,7 +51,7 @@ def _of_container(path: str, context: SecurityContext, has_profile: Callable[[st
         yield from _capabilities(f"{path}.capabilities", context.capabilities)
     if context.proc_mount not in {None, "Default"}:
         yield f"{path}.procMount", SECURITY["SecurityContext.procMount"]
-    yield from _of_both(path, context, has_profile)
+    yield from _of_both(path, context, (lambda _: True) if context.privileged else has_profile)
 
 
 def _capabilities(path: str, given: Capabilities) -> Iterator[tuple[str, str]]:

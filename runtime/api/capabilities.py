@@ -13,14 +13,13 @@ if TYPE_CHECKING:
     from runtime.api.configs import LinuxSecurityContext
 
 ALL = "ALL"
-_KNOWN = """
-    AUDIT_CONTROL AUDIT_READ AUDIT_WRITE BLOCK_SUSPEND BPF CHECKPOINT_RESTORE CHOWN DAC_OVERRIDE DAC_READ_SEARCH
-    FOWNER FSETID IPC_LOCK IPC_OWNER KILL LEASE LINUX_IMMUTABLE MAC_ADMIN MAC_OVERRIDE MKNOD NET_ADMIN
-    NET_BIND_SERVICE NET_BROADCAST NET_RAW PERFMON SETFCAP SETGID SETPCAP SETUID SYSLOG SYS_ADMIN SYS_BOOT
-    SYS_CHROOT SYS_MODULE SYS_NICE SYS_PACCT SYS_PTRACE SYS_RAWIO SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG
-    WAKE_ALARM
+_NUMBERED = """
+    CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE
+    NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN
+    SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE
+    MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE
 """
-KNOWN = frozenset(_KNOWN.split())
+KNOWN = frozenset(_NUMBERED.split())
 """capabilities(7), without their prefix."""
 _USUAL = """
     AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE NET_RAW SETFCAP SETGID SETPCAP
@@ -52,6 +51,11 @@ def has_capability(security: LinuxSecurityContext, name: str) -> bool:
     if name in dropped:
         return False
     return name in added or ALL in added or (name in USUAL and ALL not in dropped)
+
+
+def capability_mask(security: LinuxSecurityContext) -> int:
+    """Return root's capabilities in a container as the kernel numbers them, one bit each."""
+    return sum(1 << bit for bit, name in enumerate(_NUMBERED.split()) if has_capability(security, name))
 
 
 def _named(names: Iterable[str]) -> frozenset[str]:

@@ -29,7 +29,7 @@ class Ids:
 
 def make_ids(security: LinuxSecurityContext, image: Image, tree: Tree) -> Ids:
     """Return who runs; the groups that list the user count unless groups are strict."""
-    accounts = Accounts.read(_text(tree, PASSWD), _text(tree, GROUP))
+    accounts = read_accounts(tree)
     name = security.run_as_username or image.username
     uid = security.run_as_user if security.run_as_user is not None else image.uid
     if uid is None:
@@ -37,7 +37,13 @@ def make_ids(security: LinuxSecurityContext, image: Image, tree: Tree) -> Ids:
     uid = SOME_USER if uid is None else uid
     gid = security.run_as_group if security.run_as_group is not None else accounts.primary_group(str(uid))
     listed = () if security.supplemental_groups_policy == "Strict" else accounts.other_groups(str(uid))
-    return Ids(uid=uid, gid=gid, groups=tuple(dict.fromkeys((gid, *security.supplemental_groups, *listed))))
+    others = sorted({*security.supplemental_groups, *listed} - {gid})  # as the kernel keeps them
+    return Ids(uid=uid, gid=gid, groups=(gid, *others))
+
+
+def read_accounts(tree: Tree) -> Accounts:
+    """Return the users and groups that the files list."""
+    return Accounts.read(_text(tree, PASSWD), _text(tree, GROUP))
 
 
 def _text(tree: Tree, path: str) -> bytes:

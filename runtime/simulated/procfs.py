@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from runtime.api.capabilities import capability_mask
+
 if TYPE_CHECKING:
     from runtime.simulated.process import Process
 
@@ -61,5 +63,28 @@ def _of_process(process: Process, what: str) -> bytes:
             return b"".join(f"{name}={value}\0".encode() for name, value in process.env.items())
         case "stat":
             return f"{process.pid} ({process.name[:15]}) S {process.parent_pid} 0 0\n".encode()
-    rows = {"Name": process.name[:15], "State": "S (sleeping)", "Pid": process.pid, "PPid": process.parent_pid}
+    rows: dict[str, object] = {
+        "Name": process.name[:15],
+        "State": "S (sleeping)",
+        "Pid": process.pid,
+        "PPid": process.parent_pid,
+    }
+    rows |= _rights(process)
     return "".join(f"{name}:\t{value}\n" for name, value in rows.items()).encode()
+
+
+def _rights(process: Process) -> dict[str, object]:
+    """Return what a process's status says of its ids and of what it may do."""
+    ids, security = process.container.ids, process.container.config.security
+    bound = capability_mask(security)
+    own = 0 if ids.uid else bound
+    masks = {"CapInh": 0, "CapPrm": own, "CapEff": own, "CapBnd": bound, "CapAmb": 0}
+    is_free = security.privileged or security.seccomp is None or security.seccomp.type == "Unconfined"
+    return {
+        "Uid": "\t".join([str(ids.uid)] * 4),
+        "Gid": "\t".join([str(ids.gid)] * 4),
+        "Groups": "".join(f"{group} " for group in sorted(ids.groups)),
+        **{name: f"{mask:016x}" for name, mask in masks.items()},
+        "NoNewPrivs": int(security.no_new_privs),
+        "Seccomp": 0 if is_free else 2,
+    }

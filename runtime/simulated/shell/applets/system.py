@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from runtime.simulated import access
+from runtime.simulated.ids import read_accounts
 from runtime.simulated.shell.applets.base import AppletError, UsageError, complain, options, put, tell
 from runtime.simulated.shell.applets.modes import account_number
 from runtime.simulated.shell.applets.naming import whole_name
@@ -75,7 +76,8 @@ async def id_(process: Process, name: str, arguments: list[str]) -> int:
     uid, groups = container.ids.uid, container.ids.groups
     if taken.rest:
         uid = account_of(process, taken.rest[0])
-        groups = (uid,)
+        accounts = read_accounts(container.tree)
+        groups = (accounts.primary_group(str(uid)), *sorted(accounts.other_groups(str(uid))))
     if taken.has("u", "g"):
         number, path = (uid, "/etc/passwd") if taken.has("u") else (groups[0], "/etc/group")
         text = (_account(process, path, number) or str(number)) if taken.has("n") else str(number)
@@ -84,9 +86,9 @@ async def id_(process: Process, name: str, arguments: list[str]) -> int:
     if taken.has("G"):
         await _print_groups(process, groups, by_name=taken.has("n"))
         return 0
-    named = [_with_name(each, _account(process, "/etc/group", each)) for each in groups]
-    rest = f" groups={','.join(named)}"
-    await put(process, f"uid={_with_name(uid, _account(process, '/etc/passwd', uid))} gid={named[0]}{rest}\n")
+    named = {each: _with_name(each, _account(process, "/etc/group", each)) for each in groups}
+    rest = f" groups={','.join(named[each] for each in sorted(named))}"
+    await put(process, f"uid={_with_name(uid, _account(process, '/etc/passwd', uid))} gid={named[groups[0]]}{rest}\n")
     return 0
 
 

@@ -206,21 +206,42 @@ async def test_a_daemon_pod_that_the_node_refuses_is_tried_again_after_growing_d
         pod = "hostNetwork: true, "
         node.create(workload("DaemonSet", name="first", pod=pod))
         await node.until(2)
-        refused = workload("DaemonSet", name="big")
-        spec = evolve(refused.spec.template.spec, security_context=_unsafe())  # type: ignore[attr-defined]
-        template = evolve(refused.spec.template, spec=spec)  # type: ignore[attr-defined]
-        node.create(evolve(refused, spec=evolve(refused.spec, template=template)))  # type: ignore[misc,attr-defined]
+        node.create(_refused("DaemonSet"))
         await node.until(32)
         told = [line for line in events(node, "daemonset-controller") if "FailedDaemonPod" in line]
         assert 4 <= len(told) <= 6, "1, 2, 4, 8, 16 s"
         assert "on node node1, will try to kill it" in told[0]
 
 
-def _unsafe() -> object:
-    """Return what a node refuses: SysctlForbidden."""
-    from kubelet_emu.api.v1_security import PodSecurityContext, Sysctl  # noqa: PLC0415 - one test's
+def _refused(kind: str, spec: str = "") -> APIObject:
+    """Return a workload whose pods the node refuses: SysctlForbidden."""
+    return workload(kind, spec, name="big", pod="securityContext: {sysctls: [{name: kernel.msgmax, value: '1'}]}, ")
 
-    return PodSecurityContext(sysctls=(Sysctl(name="kernel.msgmax", value="1"),))
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet"])
+async def test_pods_that_the_node_refuses_are_made_again_later_and_later(autojump_clock: MockClock, kind: str) -> None:
+    async with a_node(RUNS) as node:
+        node.create(_refused(kind, "replicas: 2, "))
+        await node.until(32)
+        told = [line for line in events(node, "kubelet") if "SysctlForbidden" in line]
+        assert len(told) == {"ReplicaSet": 12, "StatefulSet": 6}[kind], "at 0, 1, 3, 7, 15, 31 s"
+        notes = [record.text for record in node.records if isinstance(record, NoteRecord)]
+        assert notes == ["the node refuses its pods: each next one waits longer than the one before"]
+
+
+async def test_a_node_that_takes_a_pod_has_forgotten_what_it_refused(autojump_clock: MockClock) -> None:
+    async with a_node(RUNS) as node:
+        node.create(_refused("ReplicaSet"))
+        await node.until(20)
+        good = workload("ReplicaSet", name="big").spec  # type: ignore[attr-defined]
+        node.cluster.api.replace(evolve(node.cluster.api.list("ReplicaSet")[0], spec=good))  # type: ignore[misc]
+        await node.until(40)
+        running = [pod for pod in node.cluster.api.list("Pod") if cast("Pod", pod).status.phase == "Running"]
+        assert len(running) == 1
+        delete(node, running[0].metadata.name or "")
+        await node.until(43)
+        told = [line for line in events(node, "replicaset-controller") if "SuccessfulCreate" in line]
+        assert len(told) == 7, "five that were refused, then one, and at once the next"
 
 
 async def test_a_pod_whose_name_is_taken_is_tried_again(autojump_clock: MockClock) -> None:

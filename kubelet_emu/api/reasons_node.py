@@ -53,9 +53,12 @@ PREDICATE_MESSAGES = {
 }
 
 
+REJECTED_PREFIX = "Pod was rejected: "
+
+
 def pod_was_rejected(message: str) -> str:
     """Return the status message of a pod that admission refused; the event has `message` alone."""
-    return f"Pod was rejected: {message}"
+    return f"{REJECTED_PREFIX}{message}"
 
 
 def node_had_condition(conditions: Sequence[str]) -> str:

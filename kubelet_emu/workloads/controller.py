@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 import trio
-from attrs import define, field
+from attrs import define, evolve, field
 
 from kubelet_emu.api.v1 import Pod
 from kubelet_emu.apiserver.errors import APIError
@@ -23,6 +23,7 @@ from kubelet_emu.rules.node_fit import node_labels
 from kubelet_emu.workloads.claiming import claim, claimants
 from kubelet_emu.workloads.rules import words
 from kubelet_emu.workloads.rules.plan import NOTHING, Plan
+from kubelet_emu.workloads.rules.refusals import is_refused, waits_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +58,7 @@ class WorkloadController:
     _noted: dict[str, str] = field(factory=dict, init=False)
     _seen: set[str] = field(factory=set, init=False)
     _killed_at: dict[str, list[datetime]] = field(factory=dict, init=False)
+    _refused_at: dict[str, dict[str, datetime]] = field(factory=dict, init=False)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Look after workloads until cancelled; a cancelled run can be followed by another of the same store."""
@@ -75,13 +77,15 @@ class WorkloadController:
         """Note what a change in the store asks for: a look at the workload, and at what controls the object."""
         obj = event.object
         if obj.kind in KINDS and event.type is WatchEventType.DELETED:
-            for remembered in (self._templates, self._killed_at, self._noted):
+            for remembered in (self._templates, self._killed_at, self._noted, self._refused_at):
                 remembered.pop(obj.metadata.uid or "", None)
         elif obj.kind in KINDS:
             self._queue.add(obj.metadata.uid or "")
         owner = controller_of(obj)
         if owner is not None and owner.kind in KINDS:
             self._queue.add(owner.uid)
+            if isinstance(obj, Pod) and event.type is not WatchEventType.DELETED:
+                self._see_pod(owner.uid, obj)
         elif obj.kind == "Job" and event.type is WatchEventType.DELETED:
             self._seen.discard(obj.metadata.uid or "")
         elif owner is not None and owner.kind == "CronJob" and obj.kind == "Job":
@@ -91,9 +95,17 @@ class WorkloadController:
 
     def look_again(self) -> None:
         """Look at every workload: the node has changed."""
+        self._refused_at.clear()
         for kind in KINDS:
             for obj in self.api.list(kind):
                 self._queue.add(obj.metadata.uid or "")
+
+    def _see_pod(self, owner: str, pod: Pod) -> None:
+        """Remember of a pod that the node has refused it, until it takes one."""
+        if is_refused(pod):
+            self._refused_at.setdefault(owner, {}).setdefault(pod.metadata.uid or "", self.timebase.now())
+        elif pod.status.phase == "Running":
+            self._refused_at.pop(owner, None)
 
     def _on_stray(self, pod: Pod, event: WatchEvent) -> None:
         """Have a pod without a controller looked at by those that may want it, and by the one that has let it go."""
@@ -140,13 +152,24 @@ class WorkloadController:
             case "ReplicaSet":
                 from kubelet_emu.workloads.rules.replica_set import manage_replicas  # noqa: PLC0415 - by kind
 
-                return manage_replicas(cast("ReplicaSet", obj), pods, now)
+                plan = manage_replicas(cast("ReplicaSet", obj), pods, now)
+                return self._later(uid, plan, makes_pods=bool(plan.create))
             case "StatefulSet":
                 from kubelet_emu.workloads.rules.stateful_set import sync_stateful_set  # noqa: PLC0415 - by kind
 
-                return sync_stateful_set(cast("StatefulSet", obj), pods, now)
+                plan = sync_stateful_set(cast("StatefulSet", obj), pods, now)
+                return self._later(uid, plan, makes_pods=bool(plan.create or plan.events))
             case _:
                 return self._plan_daemon_set(cast("DaemonSet", obj), pods, now)
+
+    def _later(self, uid: str, plan: Plan, *, makes_pods: bool) -> Plan:
+        """Return a plan, or the waiting for its time where it makes pods and the node has refused the last ones."""
+        until = waits_until(self._refused_at.get(uid, {}).values())
+        if until is None:
+            return plan
+        if makes_pods and self.timebase.now() < until:
+            plan = Plan(look_at=until)
+        return evolve(plan, note=words.NODE_REFUSES)
 
     def _plan_daemon_set(self, daemon_set: DaemonSet, pods: tuple[Pod, ...], now: datetime) -> Plan:
         from kubelet_emu.workloads.rules.daemon_set import sync_daemon_set  # noqa: PLC0415 - by kind

@@ -12,7 +12,7 @@ from kubelet_emu.api.v1 import Pod
 from kubelet_emu.jobs.rules.pods import is_terminal
 from kubelet_emu.rules.node_fit import matches_node_affinity
 from kubelet_emu.workloads.rules import words
-from kubelet_emu.workloads.rules.plan import NOTHING, Plan, WorkloadEvent
+from kubelet_emu.workloads.rules.plan import NOTHING, Plan, WorkloadEvent, backoff_seconds
 from kubelet_emu.workloads.rules.templates import pod_from_template, template_hash
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from kubelet_emu.api.v1 import PodSpec
     from kubelet_emu.api.v1_scheduling import Affinity, NodeAffinity, Toleration
 
-BACKOFF_SECONDS = 1.0
-MAX_BACKOFF_SECONDS = 900.0
 _NO_NETWORK = ("node.kubernetes.io/network-unavailable", "NoSchedule")
 _TAINTS = (
     ("node.kubernetes.io/not-ready", "NoExecute"),
@@ -84,11 +82,6 @@ def _replace(pod: Pod, node_name: str, killed_at: Sequence[datetime], now: datet
         type=words.WARNING, reason=words.FAILED_DAEMON_POD, message=words.failed_daemon_pod(whose, node_name)
     )
     return Plan(events=(event,), delete=(pod,))
-
-
-def backoff_seconds(failures: int) -> float:
-    """Return how long the next failed pod stays: 1 s, twice as long each time, at most 15 min (failedPodsBackoff)."""
-    return min(BACKOFF_SECONDS * 2.0 ** min(failures - 1, 20), MAX_BACKOFF_SECONDS)
 
 
 def new_pod(daemon_set: DaemonSet, node_name: str) -> Pod:

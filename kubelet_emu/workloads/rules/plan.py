@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from kubelet_emu.api.v1 import Pod
 
 MAX_POD_CREATE_DELETE_PER_SYNC = 500
+BACKOFF_SECONDS = 1.0
+MAX_BACKOFF_SECONDS = 900.0
 
 
 @frozen(kw_only=True)
@@ -41,3 +43,8 @@ class Plan:
 
 
 NOTHING = Plan()
+
+
+def backoff_seconds(failures: int) -> float:
+    """Return how long the next failed pod stays: 1 s, twice as long each time, at most 15 min (failedPodsBackoff)."""
+    return min(BACKOFF_SECONDS * 2.0 ** min(failures - 1, 20), MAX_BACKOFF_SECONDS)

@@ -44,6 +44,7 @@ RECREATING_TERMINATED_POD = "RecreatingTerminatedPod"
 REPLICA_SET_CREATE_ERROR = "ReplicaSetCreateError"
 SAW_COMPLETED_JOB = "SawCompletedJob"
 
+NODE_REFUSES = "the node refuses its pods: each next one waits longer than the one before"
 NO_ROLLING_UPDATE = "its pod template was changed: a rolling update is not done, its pods stay as they are"
 
 

@@ -376,6 +376,13 @@ def test_a_pod_that_is_gone_has_no_row() -> None:
     assert rows(MAIN, start(1, "main"), end(2, "main"), DeletedRecord(at=at(3), ref=POD), now=4) == ()
 
 
+def test_of_a_pod_that_is_gone_nothing_is_kept() -> None:
+    live = fold(entries((*AGAIN, refused(5, "main", "ErrImagePull"), DeletedRecord(at=at(6), ref=POD))))
+    assert live.crash_loop.entries == {}
+    assert attrs.asdict(live, recurse=False)["_containers"] == {}
+    assert attrs.asdict(live, recurse=False)["_pods"] == {}
+
+
 def test_other_objects_have_no_rows() -> None:
     job = ManifestRecord(at=at(0), ref=ObjectRef(namespace="default", name="j", uid="j", kind="Job"), manifest={})
     assert rows(job, now=1) == ()

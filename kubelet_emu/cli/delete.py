@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubelet_emu.cli.remote.completion import complete_resources
+from kubelet_emu.cli.remote.flags import KubectlCommand
 from kubelet_emu.cli.remote.parameters import Duration, remote_parameters
 from kubelet_emu.cli.remote.target import target_of
 from kubelet_emu.cli.remote.words import Refusal, is_pod_word, pod_name
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@click.command("delete")
+@click.command("delete", cls=KubectlCommand)
 @click.argument("words", metavar="[pod] POD...", nargs=-1, required=True, shell_complete=complete_resources)
 @click.option("--grace-period", type=int, default=-1, metavar="N", help="Seconds to end; default: the pod's own.")
 @click.option("--now", is_flag=True, help="The same as --grace-period 1.")

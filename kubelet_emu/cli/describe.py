@@ -7,12 +7,13 @@ import sys
 import click
 
 from kubelet_emu.cli.remote.completion import complete_described
+from kubelet_emu.cli.remote.flags import KubectlCommand
 from kubelet_emu.cli.remote.parameters import remote_parameters
 from kubelet_emu.cli.remote.target import target_of
 from kubelet_emu.cli.remote.words import write_out
 
 
-@click.command("describe")
+@click.command("describe", cls=KubectlCommand)
 @click.argument("words", nargs=-1, required=True, metavar="[pod|job] NAME", shell_complete=complete_described)
 @click.option("--show-events/--no-show-events", default=True, help="With the events about it, or without.")
 @remote_parameters

@@ -7,12 +7,13 @@ import sys
 import click
 
 from kubelet_emu.cli.remote.completion import complete_containers, complete_resources
+from kubelet_emu.cli.remote.flags import KubectlCommand
 from kubelet_emu.cli.remote.parameters import remote_parameters
 from kubelet_emu.cli.remote.target import target_of
 from kubelet_emu.cli.remote.words import Refusal, pod_name
 
 
-@click.command("exec")
+@click.command("exec", cls=KubectlCommand)
 @click.argument("pod", metavar="POD", shell_complete=complete_resources)
 @click.argument("words", metavar="-- COMMAND [ARGS...]", nargs=-1, type=click.UNPROCESSED)
 @click.option("-c", "--container", help="The container; default: the first one.", shell_complete=complete_containers)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubelet_emu.cli.remote.completion import complete_kinds_and_names
+from kubelet_emu.cli.remote.flags import KubectlCommand
 from kubelet_emu.cli.remote.get_parameters import get_parameters
 from kubelet_emu.cli.remote.target import target_of
 from kubelet_emu.cli.remote.words import Refusal, write_out
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from kubelet_emu.cli.remote.kinds import Kind
 
 
-@click.command("get")
+@click.command("get", cls=KubectlCommand)
 @click.argument("kind", metavar="KIND[/NAME]", shell_complete=complete_kinds_and_names)
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_kinds_and_names)
 @get_parameters

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from kubelet_emu.cli.remote.completion import complete_containers, complete_resources
+from kubelet_emu.cli.remote.flags import KubectlCommand
 from kubelet_emu.cli.remote.parameters import remote_parameters
 from kubelet_emu.cli.remote.target import target_of
 from kubelet_emu.cli.remote.words import pod_name
 
 
-@click.command("kill")
+@click.command("kill", cls=KubectlCommand)
 @click.argument("pod", metavar="POD", shell_complete=complete_resources)
 @click.option("-c", "--container", help="The container; default: the first one.", shell_complete=complete_containers)
 @click.option("-s", "--signal", default="SIGKILL", show_default=True, metavar="SIGNAL", help="TERM, SIGUSR1, ...")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from kubelet_emu.cli.remote.completion import complete_containers, complete_resources
+from kubelet_emu.cli.remote.flags import KubectlCommand
 from kubelet_emu.cli.remote.parameters import Duration, remote_parameters
 from kubelet_emu.cli.remote.target import target_of
 from kubelet_emu.cli.remote.words import Refusal, write_out
@@ -21,7 +22,7 @@ POD or TYPE/NAME is a required argument for the logs command
 See 'kubelet-emu logs -h' for help and examples"""
 
 
-@click.command("logs")
+@click.command("logs", cls=KubectlCommand)
 @click.argument("pod", metavar="POD|TYPE/NAME", required=False, shell_complete=complete_resources)
 @click.argument("inline", metavar="[CONTAINER]", required=False, shell_complete=complete_containers)
 @click.option("-c", "--container", help="The container; default: the first one.", shell_complete=complete_containers)

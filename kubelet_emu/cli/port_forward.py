@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from kubelet_emu.cli.remote.completion import complete_resources
+from kubelet_emu.cli.remote.flags import KubectlCommand
 from kubelet_emu.cli.remote.parameters import Duration, remote_parameters
 from kubelet_emu.cli.remote.target import target_of
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from kubelet_emu.cli.forwarding.targets import PortWords, Resource
 
 
-@click.command("port-forward")
+@click.command("port-forward", cls=KubectlCommand)
 @click.argument("resource", metavar="POD|TYPE/NAME", shell_complete=complete_resources)
 @click.argument("ports", nargs=-1, required=True, metavar="[LOCAL:]REMOTE...")
 @click.option(

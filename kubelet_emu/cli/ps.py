@@ -7,12 +7,13 @@ import sys
 import click
 
 from kubelet_emu.cli.remote.completion import complete_resources
+from kubelet_emu.cli.remote.flags import KubectlCommand
 from kubelet_emu.cli.remote.get_parameters import get_parameters
 from kubelet_emu.cli.remote.target import target_of
 from kubelet_emu.cli.remote.words import pod_name, write_out
 
 
-@click.command("ps")
+@click.command("ps", cls=KubectlCommand)
 @click.argument("pods", nargs=-1, metavar="[POD]...", shell_complete=complete_resources)
 @get_parameters
 @click.option("--plain", is_flag=True, help="With -w: a line for each change, also on a terminal.")

@@ -195,7 +195,7 @@ def test_a_terminal_shows_the_containers_as_they_live_and_stop(tmp_path: Path, e
         size(fd, 30, 120)
         shown = seen(fd, b"helper")
         assert b"setup (init)" in shown
-        assert run.ask("delete", "web", "--no-wait")[0] == 0
+        assert run.ask("delete", "web", "--wait=false")[0] == 0
         seen(fd, b"SIGKILL in ")
         seen(fd, b"the run has ended")
         assert os.waitpid(pid, 0)[1] == 0

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from kubelet_emu.api.reasons import CRASH_LOOP_BACK_OFF
 from kubelet_emu.api.reasons_images import ERR_IMAGE_PULL
 from kubelet_emu.journal.records import (
+    DeletedRecord,
     EffectRecord,
     ManifestRecord,
     ProbeRecord,
@@ -117,8 +118,17 @@ class LiveFacts:
             case SyncRecord():
                 for result in record.results:
                     self._see_result(record.ref, result, entry.at)
+            case DeletedRecord():
+                self._forget(record.ref.uid)
             case _:
                 pass
+
+    def _forget(self, uid: str) -> None:
+        """Drop what is known of a pod that is gone: a run may have thousands, one after the other."""
+        self._pods.pop(uid, None)
+        for name in [name for of, name in self._containers if of == uid]:
+            del self._containers[(uid, name)]
+        self.crash_loop, self._image_pulls = _without(self.crash_loop, uid), _without(self._image_pulls, uid)
 
     def _of(self, ref: ObjectRef, name: str) -> ContainerProgress:
         return self._containers.setdefault((ref.uid, name), ContainerProgress())
@@ -184,6 +194,11 @@ def _read_probe(probe: ProbeFacts, given: Mapping[str, object]) -> None:
     delay, threshold = given.get("initialDelaySeconds"), given.get("failureThreshold")
     probe.initial_delay_seconds = delay if isinstance(delay, int) else 0
     probe.failure_threshold = threshold if isinstance(threshold, int) else _DEFAULT_THRESHOLD
+
+
+def _without(backoff: Backoff, uid: str) -> Backoff:
+    kept = {key: entry for key, entry in backoff.entries.items() if not key.startswith(f"{uid}/")}
+    return evolve(backoff, entries=kept)
 
 
 def _key(ref: ObjectRef, name: str) -> str:

@@ -58,9 +58,10 @@ def accepted(
     containers: Iterable[dict[str, object]] = (),
     ref: ObjectRef = POD,
     grace: int | None = None,
+    **more: object,
 ) -> ManifestRecord:
     """Return the record of a pod with these containers, created at 0."""
-    spec: dict[str, object] = {"initContainers": list(init), "containers": list(containers)}
+    spec: dict[str, object] = {"initContainers": list(init), "containers": list(containers), **more}
     if grace is not None:
         spec["terminationGracePeriodSeconds"] = grace
     return ManifestRecord(at=at(0), ref=ref, manifest={"kind": "Pod", "metadata": {"name": ref.name}, "spec": spec})

@@ -90,10 +90,12 @@ class World:
 
 
 @asynccontextmanager
-async def a_world(**options: object) -> AsyncIterator[World]:
+async def a_world(pod: LinuxContainerResources | None = None, **options: object) -> AsyncIterator[World]:
+    """Give a world; `pod` is what all of its pod together may use."""
     options.setdefault("images", PRESENT)
     async with SimulatedRuntime(now, **options) as runtime:  # type: ignore[arg-type]
-        config = PodSandboxConfig(metadata=PodSandboxMetadata(name="pod", namespace="ns", uid="u"))
+        metadata = PodSandboxMetadata(name="pod", namespace="ns", uid="u")
+        config = PodSandboxConfig(metadata=metadata, resources=pod)
         yield World(runtime, await runtime.run_pod_sandbox(config), config)
 
 

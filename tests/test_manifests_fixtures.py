@@ -104,7 +104,7 @@ def test_a_claim_is_told_to_be_an_empty_folder(source: str) -> None:
         ("securityContext: {appArmorProfile: {type: RuntimeDefault}}", ["securityContext.appArmorProfile"]),
         ("securityContext: {seLinuxOptions: {level: s0}}", ["securityContext.seLinuxOptions"]),
         ("securityContext: {seccompProfile: {type: RuntimeDefault}}", []),
-        ("hostUsers: false, resources: {limits: {cpu: 1}}", ["hostUsers", "resources"]),
+        ("hostUsers: false, resources: {limits: {cpu: 1}}", ["hostUsers"]),
         ("hostUsers: true", []),
         ("resourceClaims: [{name: c, resourceClaimName: z}]", ["resourceClaims"]),
         ("volumes: [{name: v, emptyDir: {medium: HugePages-2Mi}}]", ["volumes[0].emptyDir.medium"]),

@@ -17,6 +17,7 @@ from kubelet_emu.rules.resources import (
     oom_score_adj,
     pod_limit,
     pod_request,
+    resource_config_for_pod,
     resource_field_value,
 )
 from runtime.api import LinuxContainerResources
@@ -102,6 +103,73 @@ def test_the_node_decides_on_quota_and_pids() -> None:
     assert (made.cpu_quota, made.cpu_period, made.pids_limit) == (None, None, 100)
     unlimited = NodeResources(memory_bytes=GIB, pids_limit=-1)
     assert container_resources(a_pod(container), container, unlimited, "Burstable").pids_limit is None
+
+
+ALONE = a_container(requests={"cpu": "100m", "memory": "64Mi"}, limits={"cpu": "200m", "memory": "128Mi"})
+FREE = a_container("free", requests={"cpu": "100m"})
+MIB = 2**20
+OF_POD = [
+    ("a pod without resources of its own needs none", a_pod(ALONE), "Burstable", None),
+    ("nor does one whose own are empty", a_pod(ALONE, own=resources()), "Burstable", None),
+    (
+        "limits of the pod hold for all of it",
+        a_pod(FREE, own=resources({"cpu": "100m", "memory": "1Gi"}, {"cpu": "2", "memory": "2Gi"})),
+        "Burstable",
+        LinuxContainerResources(cpu_shares=102, cpu_quota=200_000, cpu_period=100_000, memory_limit_bytes=2 * GIB),
+    ),
+    (
+        "a Guaranteed pod has both",
+        a_pod(FREE, own=resources({"cpu": "1", "memory": "1Gi"}, {"cpu": "1", "memory": "1Gi"})),
+        "Guaranteed",
+        LinuxContainerResources(cpu_shares=1024, cpu_quota=100_000, cpu_period=100_000, memory_limit_bytes=GIB),
+    ),
+    (
+        "requests alone give shares, and no limit where a container has none",
+        a_pod(ALONE, FREE, own=resources({"cpu": "500m"})),
+        "Burstable",
+        LinuxContainerResources(cpu_shares=512),
+    ),
+    (
+        "where every container has a limit, init containers too, their sum holds for a resource without the pod's",
+        a_pod(ALONE, init=(ALONE,), own=resources(limits={"cpu": "1"})),
+        "Burstable",
+        LinuxContainerResources(cpu_shares=102, cpu_quota=100_000, cpu_period=100_000, memory_limit_bytes=128 * MIB),
+    ),
+    (
+        "a limit of zero is none",
+        a_pod(FREE, own=resources({"cpu": "1"}, {"cpu": "0", "memory": "1Gi"})),
+        "Burstable",
+        LinuxContainerResources(cpu_shares=1024, memory_limit_bytes=GIB),
+    ),
+    (
+        "without an amount the pod is BestEffort",
+        a_pod(Container(name="c"), own=resources({"cpu": "0"})),
+        "BestEffort",
+        LinuxContainerResources(cpu_shares=2),
+    ),
+]
+
+
+@pytest.mark.parametrize(("why", "pod", "qos", "expected"), OF_POD, ids=[row[0] for row in OF_POD])
+def test_the_cgroup_of_a_pod(why: str, pod: Pod, qos: str, expected: LinuxContainerResources | None) -> None:
+    assert resource_config_for_pod(pod, NODE, qos) == expected
+
+
+def test_a_limit_of_processes_holds_for_the_whole_pod() -> None:
+    node = NodeResources(memory_bytes=GIB, pids_limit=100, cfs_quota=False)
+    pod = a_pod(ALONE)
+    expected = LinuxContainerResources(cpu_shares=102, memory_limit_bytes=128 * MIB, pids_limit=100)
+    assert resource_config_for_pod(pod, node, "Burstable") == expected
+    assert resource_config_for_pod(pod, NodeResources(memory_bytes=GIB, pids_limit=-1), "Burstable") is None
+
+
+def test_overhead_is_within_the_pods_cgroup() -> None:
+    own = resources({"cpu": "1", "memory": "1Gi"}, {"cpu": "1", "memory": "1Gi"})
+    pod = Pod(spec=PodSpec(containers=(FREE,), resources=own, overhead=quantities({"cpu": "500m", "memory": "1Gi"})))
+    made = resource_config_for_pod(pod, NODE, "Guaranteed")
+    assert made == LinuxContainerResources(
+        cpu_shares=1536, cpu_quota=150_000, cpu_period=100_000, memory_limit_bytes=2 * GIB
+    )
 
 
 @pytest.mark.parametrize(

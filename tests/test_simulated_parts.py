@@ -37,7 +37,16 @@ from runtime.api import (
     VolumeFile,
 )
 from runtime.api.references import full_name
-from runtime.simulated import FaultPlan, Latencies, LostEvents, PullFault, SimulatedImage, SimulatedRuntime, SlowStops
+from runtime.simulated import (
+    Abilities,
+    FaultPlan,
+    Latencies,
+    LostEvents,
+    PullFault,
+    SimulatedImage,
+    SimulatedRuntime,
+    SlowStops,
+)
 from runtime.simulated.identity import make_address
 from runtime.simulated.signals import signal_name, signal_number
 from runtime.simulated.tree import Budget, Directory, File, MountPoint, Symlink, Tree
@@ -242,6 +251,43 @@ async def test_limits_change_while_a_container_runs(autojump_clock: trio.abc.Clo
         await world.runtime.update_container_resources(container, limit)
         await world.runtime.update_container_resources(container, LinuxContainerResources(cpu_shares=2))
         assert (await world.watch()).reason == "OOMKilled"
+
+
+MEBI = 1 << 20
+HOLD = "exec dd if=/dev/zero of=/dev/null bs=%dM"
+
+
+@pytest.mark.parametrize(
+    ("why", "scores", "killed"),
+    [
+        ("the larger one is killed", (0, 0), "large"),
+        ("a score that speaks for it spares it", (-997, 500), "small"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+async def test_containers_pass_their_pods_memory_together(
+    autojump_clock: trio.abc.Clock, why: str, scores: tuple[int, int], killed: str
+) -> None:
+    limits = [LinuxContainerResources(memory_limit_bytes=48 * MEBI, oom_score_adj=score) for score in scores]
+    async with a_world(
+        LinuxContainerResources(memory_limit_bytes=56 * MEBI), abilities=Abilities(oom_kills_group=True)
+    ) as world:
+        await world.start(HOLD % 40, "large", resources=limits[0])
+        await world.start(f"sleep 1; {HOLD % 24}", "small", resources=limits[1])
+        seen = await world.watch(killed)
+        assert (seen.code, seen.reason, seen.seconds) == (137, "OOMKilled", 1.0)
+        other = world.ids["small" if killed == "large" else "large"]
+        assert (await world.runtime.container_status(other)).state is ContainerState.RUNNING
+
+
+async def test_what_eats_memory_outlives_its_neighbour_but_not_the_limit(autojump_clock: trio.abc.Clock) -> None:
+    spared, first = (LinuxContainerResources(oom_score_adj=score) for score in (-997, 999))
+    async with a_world(LinuxContainerResources(memory_limit_bytes=64 * MEBI)) as world:
+        await world.start(HOLD % 32, "victim", resources=first)
+        await world.start("exec tail /dev/zero", "eater", resources=spared)
+        seen = [await world.watch(name) for name in ("victim", "eater")]
+        assert [(each.code, each.reason) for each in seen] == [(137, "OOMKilled")] * 2
+        assert [each.seconds for each in seen] == [0.062, 0.125], "half of the limit, then all of it"
 
 
 async def test_logs_by_tail_and_time(autojump_clock: trio.abc.Clock) -> None:

@@ -206,6 +206,16 @@ def test_only_the_newest_run_of_what_failed_shows_its_lines() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("own", "told"), [({}, "1Gi of the pod"), ({"memory": "64Mi"}, "64Mi, 1Gi of the pod")], ids=["none", "one"]
+)
+def test_who_runs_out_of_memory_below_its_pods_limit(own: dict[str, str], told: str) -> None:
+    main = container("main", resources={"limits": own})
+    pod = accepted(containers=[main], resources={"limits": {"memory": "1Gi"}})
+    text = text_of(pod, start(1, "main"), end(5, "main", 137, reason="OOMKilled"))
+    assert text.splitlines()[-1] == f"ended  main exit 137: out of memory (limit {told})"
+
+
 @pytest.mark.parametrize("name", ["our SIGKILL after the grace", "our signal, answered by an error"])
 def test_what_was_stopped_shows_no_lines(name: str) -> None:
     text = text_of(ONE, start(1, "main"), *lines_of("main", "working"), *ENDINGS[name][0])

@@ -257,6 +257,9 @@ def _read_manifest(pod: PodFacts, manifest: Mapping[str, object]) -> None:
         _read_container(pod, _mapping(item), ContainerKind.MAIN)
     for item in _list(spec.get("ephemeralContainers")):
         _read_container(pod, _mapping(item), ContainerKind.EPHEMERAL)
+    if of_pod := _memory_limit(spec):
+        for container in pod.containers.values():
+            container.memory_limit = f"{container.memory_limit and container.memory_limit + ', '}{of_pod} of the pod"
 
 
 def _controller(manifest: Mapping[str, object]) -> str:
@@ -270,8 +273,12 @@ def _read_container(pod: PodFacts, item: Mapping[str, object], kind: ContainerKi
     container.kind = kind
     container.has_startup_probe = "startupProbe" in item
     container.has_post_start = "postStart" in _mapping(item.get("lifecycle"))
-    limits = _mapping(_mapping(item.get("resources")).get("limits"))
-    container.memory_limit = str(limits.get("memory", ""))
+    container.memory_limit = _memory_limit(item)
+
+
+def _memory_limit(holder: Mapping[str, object]) -> str:
+    """Return the memory limit of a container or of a pod's spec, empty for none."""
+    return str(_mapping(_mapping(holder.get("resources")).get("limits")).get("memory", ""))
 
 
 def _mapping(value: object) -> Mapping[str, object]:

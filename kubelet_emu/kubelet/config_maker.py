@@ -26,7 +26,7 @@ from kubelet_emu.rules.environment import (
 )
 from kubelet_emu.rules.hosts import needs_hosts_file
 from kubelet_emu.rules.observed import StartFailure
-from kubelet_emu.rules.resources import container_resources
+from kubelet_emu.rules.resources import container_resources, resource_config_for_pod
 from kubelet_emu.rules.service_links import linked_services
 from kubelet_emu.rules.service_names import uses_cluster_names
 from kubelet_emu.rules.termination_message import log_tail, termination_message, wants_log
@@ -86,6 +86,7 @@ class NodeConfigMaker:
             attempt,
             dns=await self._dns(pod),
             cluster_domain=self.node_files.cluster_domain,
+            resources=self.pod_resources(pod),
             publish_address=self.publish_address,
         )
 
@@ -132,6 +133,10 @@ class NodeConfigMaker:
                 seccomp=self.node.seccomp,
             )
         )
+
+    def pod_resources(self, pod: Pod) -> LinuxContainerResources | None:
+        """Return what the cgroup of a whole pod gets, None for a pod that needs none."""
+        return resource_config_for_pod(pod, self.node.resources(), qos_class(pod, self.features))
 
     def container_resources(self, pod: Pod, container: AnyContainer) -> LinuxContainerResources:
         """Return what a container's cgroup gets."""

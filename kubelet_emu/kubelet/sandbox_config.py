@@ -15,7 +15,7 @@ from runtime.api import PodSandboxConfig, PodSandboxMetadata, PortMapping
 
 if TYPE_CHECKING:
     from kubelet_emu.api.v1 import Pod
-    from runtime.api import DNSConfig
+    from runtime.api import DNSConfig, LinuxContainerResources
 
 LOOPBACK = "127.0.0.1"
 _ANY_ADDRESS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - what a manifest may say, not what is bound
@@ -26,11 +26,17 @@ class ConfigError(Exception):
 
 
 def generate_pod_sandbox_config(
-    pod: Pod, attempt: int, *, dns: DNSConfig | None, cluster_domain: str, publish_address: str = LOOPBACK
+    pod: Pod,
+    attempt: int,
+    *,
+    dns: DNSConfig | None,
+    cluster_domain: str,
+    resources: LinuxContainerResources | None = None,
+    publish_address: str = LOOPBACK,
 ) -> PodSandboxConfig:
     """Return the config of a pod's sandbox; ConfigError when its FQDN is too long.
 
-    `dns` is None with a resolv.conf of the runtime's own.
+    `dns` is None with a resolv.conf of the runtime's own, `resources` what the pod's cgroup gets.
     """
     try:
         hostname = kernel_hostname(pod, pod_hostname(pod, cluster_domain))
@@ -52,6 +58,7 @@ def generate_pod_sandbox_config(
         namespaces=container_namespaces(pod, None),
         privileged=has_privileged_container(pod),
         security=sandbox_security(pod),
+        resources=resources,
     )
 
 

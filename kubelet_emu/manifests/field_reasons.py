@@ -10,7 +10,6 @@ IGNORED = {
     "PodSpec.hostUsers": "user namespaces are the engine's matter",
     "PodSpec.overhead": "there is no runtime class that takes it",
     "PodSpec.resourceClaims": "no device is prepared for a claim",
-    "PodSpec.resources": "a pod has no cgroup of its own here, only containers are held to their limits",
     "PodSpec.runtimeClassName": "the engine's default runtime is used",
 }
 """Fields of the spec that are ignored whenever they are set."""

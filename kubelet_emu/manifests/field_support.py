@@ -42,7 +42,7 @@ _WORKS = {
     "OwnerReference": "apiVersion kind name blockOwnerDeletion controller uid",
     "PodSpec": """activeDeadlineSeconds containers dnsConfig dnsPolicy enableServiceLinks ephemeralContainers
         hostAliases hostIPC hostNetwork hostPID hostname hostnameOverride imagePullSecrets initContainers nodeName os
-        readinessGates restartPolicy securityContext serviceAccount serviceAccountName setHostnameAsFQDN
+        readinessGates resources restartPolicy securityContext serviceAccount serviceAccountName setHostnameAsFQDN
         shareProcessNamespace subdomain terminationGracePeriodSeconds volumes""",
     "Affinity": "nodeAffinity",
     "NodeAffinity": "requiredDuringSchedulingIgnoredDuringExecution",

@@ -79,6 +79,35 @@ def container_resources(
     )
 
 
+def resource_config_for_pod(pod: Pod, node: NodeResources, qos_class: str) -> LinuxContainerResources | None:
+    """Return what the cgroup of a whole pod gets, None for a pod that needs none.
+
+    Differs: a kubelet makes one for each pod. Here only resources of the pod's own and a limit of processes need it:
+    what containers ask for by themselves, their own cgroups hold.
+    Source: kubelet v1.36 cm.ResourceConfigForPod, KEP-2837.
+    """
+    pids_limit = node.pids_limit if node.pids_limit is not None and node.pids_limit > 0 else None
+    own = pod.spec.resources
+    if pids_limit is None and (own is None or not (own.limits or own.requests)):
+        return None
+    quota = milli_cpu_to_quota(_pod_cgroup_limit(pod, "cpu", qos_class), node.cfs_period) if node.cfs_quota else 0
+    return LinuxContainerResources(
+        cpu_shares=MIN_SHARES if qos_class == "BestEffort" else milli_cpu_to_shares(pod_request(pod, "cpu")),
+        cpu_quota=quota or None,
+        cpu_period=node.cfs_period if quota else None,
+        memory_limit_bytes=_pod_cgroup_limit(pod, "memory", qos_class) or None,
+        pids_limit=pids_limit,
+    )
+
+
+def _pod_cgroup_limit(pod: Pod, name: str, qos_class: str) -> int:
+    """Return the limit that a pod's cgroup is held to, 0 for none: all containers need one, or the pod its own."""
+    holders = [pod.spec.resources, *(c.resources for c in (*pod.spec.init_containers, *pod.spec.containers))]
+    of_pod, *of_containers = (bool(_amount(name, _quantity(_limits(each), name))) for each in holders)
+    is_declared = qos_class == "Guaranteed" or of_pod or all(of_containers)
+    return pod_limit(pod, name) if is_declared else 0
+
+
 def effective_limits(pod: Pod, container: AnyContainer) -> Mapping[str, Quantity]:
     """Return a container's limits, the pod's cpu and memory limits where it has none (KEP-2837)."""
     limits = dict(_limits(container.resources))

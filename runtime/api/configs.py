@@ -117,7 +117,10 @@ class LinuxSecurityContext:
 
 @frozen(kw_only=True)
 class LinuxContainerResources:
-    """Limits of one container: CFS period and quota in microseconds, memory in bytes; None or 0 is no limit."""
+    """Limits of one container, or of a pod as a whole.
+
+    CFS period and quota are in microseconds, memory in bytes; None or 0 is no limit.
+    """
 
     cpu_period: int | None = None
     cpu_quota: int | None = None
@@ -144,7 +147,10 @@ class Mount:
 
 @frozen(kw_only=True)
 class PodSandboxConfig:
-    """What a sandbox is made from. Labels carry identity, annotations the rest that must survive a restart."""
+    """What a sandbox is made from. Labels carry identity, annotations the rest that must survive a restart.
+
+    `resources` is what all of the pod together may use; None: its containers need nothing over them.
+    """
 
     metadata: PodSandboxMetadata
     hostname: str = ""
@@ -157,6 +163,7 @@ class PodSandboxConfig:
     privileged: bool = False
     security: LinuxSecurityContext | None = None
     cgroup_parent: str = ""
+    resources: LinuxContainerResources | None = None
 
 
 @frozen(kw_only=True)

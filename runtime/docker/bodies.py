@@ -41,7 +41,7 @@ def sandbox_body(
         "Sysctls": dict(config.sysctls),
         "CpuShares": SANDBOX_CPU_SHARES,
         "OomScoreAdj": oom_score_adj or 0,
-        "CgroupParent": config.cgroup_parent,
+        "CgroupParent": own_labels.get(naming.POD_CGROUP_LABEL, config.cgroup_parent),
         "ShmSize": SHM_BYTES,
         "ReadonlyRootfs": True,
         "SecurityOpt": ["no-new-privileges"],
@@ -97,6 +97,8 @@ def container_body(
         "Healthcheck": {"Test": ["NONE"]},
         "HostConfig": _container_host_config(config, sandbox_id, mounts),
     }
+    if parent := own_labels.get(naming.POD_CGROUP_LABEL):
+        body["HostConfig"]["CgroupParent"] = parent
     optional = {
         "Entrypoint": None if config.command is None else list(config.command),
         "Cmd": None if config.args is None else list(config.args),

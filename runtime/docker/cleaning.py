@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from runtime.docker.bridge import Bridge
     from runtime.docker.making import Maker
+    from runtime.docker.pod_cgroups import PodCgroups
     from runtime.docker.volumes import Volumes
 
 KEPT_FILE = "runtime-kept.json"
@@ -41,6 +42,7 @@ class Cleaner:
     bridge: Bridge
     maker: Maker
     volumes: Volumes
+    cgroups: PodCgroups
     owner: Owner
     instance: str
     is_kept: bool = False
@@ -145,6 +147,8 @@ class Cleaner:
         sandboxes = [item["Id"] for item in found if item["Labels"].get(naming.TYPE_LABEL) == naming.SANDBOX_TYPE]
         await self._remove_containers([item["Id"] for item in found if item["Id"] not in sandboxes])
         await self._remove_containers(sandboxes)
+        parents = {item["Labels"].get(naming.POD_CGROUP_LABEL, "") for item in found} - {""}
+        await self.cgroups.remove_all(parents)
         volumes = await self.bridge.read(lambda client: client.volumes(filters=wanted))
         for item in volumes.get("Volumes") or ():
             await self.volumes.engine.remove_named(item["Name"])

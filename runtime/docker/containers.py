@@ -55,14 +55,15 @@ class Containers:
         """Create a container; one of this name and attempt that was made but never started is adopted."""
         security = await self.accounts.complete(config.security, config.image)
         within_rights = self._within_rights(attrs.evolve(config, security=security))
-        body = bodies.container_body(within_rights, sandbox_id, mounts, self.own_labels)
+        labels = {**self.own_labels, **self.sandboxes.cgroups.labels_of(sandbox_id)}
+        body = bodies.container_body(within_rights, sandbox_id, mounts, labels)
         name_with = functools.partial(naming.container_name, pod, config.metadata)
         return ContainerID(await self.maker.create(name_with, body))
 
     def _within_rights(self, config: ContainerConfig) -> ContainerConfig:
         """Return the configuration without a lowered oom_score_adj where the engine refused one."""
         wanted = config.resources.oom_score_adj
-        if self.sandboxes.oom_scores.may_be_lowered or not wanted or wanted > 0:
+        if self.sandboxes.rights.oom_scores.may_be_lowered or not wanted or wanted > 0:
             return config
         return attrs.evolve(config, resources=attrs.evolve(config.resources, oom_score_adj=None))
 
@@ -124,7 +125,7 @@ class Containers:
     async def status(self, container_id: ContainerID) -> ContainerStatus:
         """Return one container in full; NotFoundError."""
         for _ in range(SETTLE_TRIES):
-            inspected = await self.sandboxes.inspect(container_id)
+            inspected = self.hub.ooms.corrected(await self.sandboxes.inspect(container_id))
             if not (inspected["State"].get("Running") and self.hub.is_dead(container_id)):
                 break
             await trio.sleep(SETTLE_SECONDS)

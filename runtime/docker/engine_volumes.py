@@ -18,12 +18,12 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import trio
 from attrs import define, frozen
 
 from runtime.api import VOLUME_FOLDER_MODE, NotFoundError, SubPathError, VolumeConfig
 from runtime.docker import naming
 from runtime.docker.archives import content_of, read_end
+from runtime.docker.helper_runs import HelperRuns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from runtime.docker.pause import PauseImages
 
 MOUNT_POINT = "v"
-HELPER_LOOK_SECONDS = 0.02
 _GO_MODE_DIR = 1 << 31
 
 
@@ -132,21 +131,9 @@ class EngineStore:
         return await self._run_helper(name, ["w", f"/{MOUNT_POINT}/{path}", file.data.decode()])
 
     async def _run_helper(self, name: str, words: list[str]) -> bool:
-        """Run our helper on a volume, in a container of its own; tell whether it ended well."""
-        made = await self.pause.with_helper_image(lambda image: self._create(self._body(name, image) | {"Cmd": words}))
-        try:
-            await self.bridge.write(lambda client: client.start(made))
-            while True:
-                inspected = await self.bridge.read(lambda client: client.inspect_container(made))
-                if not inspected["State"]["Running"]:
-                    return bool(inspected["State"]["ExitCode"] == 0)
-                await trio.sleep(HELPER_LOOK_SECONDS)
-        finally:
-            with trio.CancelScope(shield=True, deadline=trio.current_time() + 5):
-                await self.maker.remove(made)
-
-    async def _create(self, body: dict[str, Any]) -> str:
-        return await self.bridge.write(lambda client: str(client.create_container_from_config(body)["Id"]))
+        """Run our helper on a volume; tell whether it ended well."""
+        body = self._body(name, "")
+        return await HelperRuns(self.bridge, self.maker, self.pause).run(body, words) == 0
 
     async def _put(self, name: str, path: str, entries: list[tuple[tarfile.TarInfo, bytes]]) -> None:
         out = io.BytesIO()

@@ -20,6 +20,7 @@ from attrs import define, evolve, field
 
 from runtime.api import ContainerID, CRIError, RuntimeEvent, RuntimeEventType, SandboxID
 from runtime.docker import naming
+from runtime.docker.ooms import SharedOOMs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -87,6 +88,7 @@ class EventHub:
 
     http: EngineHTTP
     instance: str
+    ooms: SharedOOMs = field(factory=SharedOOMs)
     _subscribers: set[trio.MemorySendChannel[RuntimeEvent]] = field(factory=set, init=False)
     _dead: dict[str, int | None] = field(factory=dict, init=False)
     _waiters: dict[str, list[trio.Event]] = field(factory=dict, init=False)
@@ -125,8 +127,8 @@ class EventHub:
         async for chunk in connection.chunks():
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
-                if line.strip():
-                    self.take(json.loads(line))
+                for message in self.ooms.settle(json.loads(line)) if line.strip() else ():
+                    self.take(message)
 
     def take(self, message: dict[str, Any]) -> None:
         """Note one message and pass it on."""

@@ -34,6 +34,7 @@ KEEP_LABEL = "kubelet-emu/keep"
 IMAGE_NAME_LABEL = "kubelet-emu/image"
 IMAGE_REF_LABEL = "kubelet-emu/image-ref"
 VOLUME_LABEL = "kubelet-emu/volume"
+POD_CGROUP_LABEL = "kubelet-emu/pod-cgroup"
 
 SANDBOX_TYPE = "podsandbox"
 CONTAINER_TYPE = "container"
@@ -52,6 +53,7 @@ _INTERNAL_LABELS = frozenset(
         IMAGE_NAME_LABEL,
         IMAGE_REF_LABEL,
         VOLUME_LABEL,
+        POD_CGROUP_LABEL,
         "kubelet-emu/helper",
     }
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 from attrs import define
 
-from runtime.api import NamespaceMode, NetworkFiles, NotFoundError, RuntimeStatus
+from runtime.api import NamespaceMode, NetworkFiles, NotFoundError, RuntimeStatus, RuntimeVersion
 from runtime.docker import convert, naming
 from runtime.docker.archives import read_end
 
@@ -35,6 +35,15 @@ class EngineNode:
     maker: Maker
     pause: PauseImages
     own_labels: Mapping[str, str]
+
+    async def version(self) -> RuntimeVersion:
+        """Return the engine's name and versions."""
+        version = await self.bridge.read(lambda client: client.version())
+        return RuntimeVersion(
+            runtime_name="docker",
+            runtime_version=str(version.get("Version", "")),
+            api_version=str(version.get("ApiVersion", "")),
+        )
 
     async def status(self) -> RuntimeStatus:
         """Return the engine's readiness and size, and how far its clock is ahead of ours."""

@@ -12,33 +12,16 @@ from runtime.docker import bodies, convert, naming
 from runtime.docker.nurseries import calls_side_by_side
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from runtime.api import PodSandboxConfig
     from runtime.docker.bridge import Bridge
     from runtime.docker.events import EventHub
     from runtime.docker.making import Maker
     from runtime.docker.pause import PauseImages
+    from runtime.docker.pod_cgroups import PodCgroups
+    from runtime.docker.rights import EngineRights
     from runtime.docker.stopping import Stopper
-
-
-@define(eq=False)
-class OOMScores:
-    """Whether the engine lets us lower oom_score_adj: tried once, and remembered for all that share the engine."""
-
-    on_note: Callable[[str], None]
-    may_be_lowered: bool = field(default=True, init=False)
-
-    @property
-    def of_sandboxes(self) -> int | None:
-        """Return the score of a sandbox, None for the engine's own."""
-        return bodies.SANDBOX_OOM_SCORE_ADJ if self.may_be_lowered else None
-
-    def refuse(self) -> None:
-        """Do without from now on: a rootless engine may not lower the score."""
-        if self.may_be_lowered:
-            self.may_be_lowered = False
-            self.on_note("the engine may not lower oom_score_adj: sandboxes and containers run with its own value")
 
 
 @define(eq=False)
@@ -51,29 +34,35 @@ class Sandboxes:
     stopper: Stopper
     pause: PauseImages
     own_labels: Mapping[str, str]
-    oom_scores: OOMScores
+    rights: EngineRights
+    cgroups: PodCgroups
     _stopping: set[str] = field(factory=set, init=False)
 
     async def run(self, config: PodSandboxConfig) -> SandboxID:
         """Create and start a sandbox; one of this name and attempt that runs is adopted."""
         while True:
-            tried = self.oom_scores.of_sandboxes
-            sandbox_id = await self._create(config, tried)
+            tried, cgroup = self.rights.oom_scores.of_sandboxes, self.cgroups.labels_for(config)
+            sandbox_id = SandboxID(await self._create(config, tried, cgroup))
+            self.cgroups.learn(sandbox_id, cgroup)
             try:
                 await self.bridge.write(lambda client: client.start(sandbox_id))  # noqa: B023 - awaited here
             except CRIError as error:
-                await self.maker.remove(sandbox_id)
-                if tried is None or not _may_be_refused_oom_score(str(error)):
+                await self.cgroups.remove(sandbox_id, functools.partial(self.maker.remove, sandbox_id))
+                if tried is not None and _may_be_refused_oom_score(str(error)):
+                    self.rights.oom_scores.refuse()
+                elif cgroup and "cgroup" in str(error):
+                    self.rights.pod_cgroups.refuse(str(error))
+                else:
                     raise
-                self.oom_scores.refuse()
                 continue
-            return SandboxID(sandbox_id)
+            await self.cgroups.limit(sandbox_id, config.resources)
+            return sandbox_id
 
-    async def _create(self, config: PodSandboxConfig, oom_score_adj: int | None) -> str:
+    async def _create(self, config: PodSandboxConfig, oom_score_adj: int | None, cgroup: Mapping[str, str]) -> str:
         name_with = functools.partial(naming.sandbox_name, config.metadata)
 
         async def create(image: str) -> str:
-            body = bodies.sandbox_body(config, image, self.own_labels, oom_score_adj=oom_score_adj)
+            body = bodies.sandbox_body(config, image, {**self.own_labels, **cgroup}, oom_score_adj=oom_score_adj)
             return await self.maker.create(name_with, body)
 
         return await self.pause.with_sandbox_image(create)
@@ -99,7 +88,10 @@ class Sandboxes:
         await self.stopper.kill(sandbox_id)
 
     async def remove(self, sandbox_id: SandboxID) -> None:
-        """Remove the sandbox and every container in it, containers first."""
+        """Remove the sandbox and every container in it, containers first, and the cgroup of the pod."""
+        await self.cgroups.remove(sandbox_id, functools.partial(self._remove, sandbox_id))
+
+    async def _remove(self, sandbox_id: SandboxID) -> None:
         self.hub.expect_signal(sandbox_id, "SIGKILL")
         containers = await self.bridge.read(functools.partial(_list, self._filter(sandbox_id)))
         async with calls_side_by_side() as nursery:
@@ -122,6 +114,8 @@ class Sandboxes:
         if pod_uid is not None:
             wanted.append(f"{naming.POD_UID_LABEL}={pod_uid}")
         items = await self.bridge.read(functools.partial(_list, wanted))
+        for item in items:
+            self.cgroups.learn(item["Id"], item["Labels"])
         return tuple(convert.sandbox_summary(self._with_known_death(item)) for item in items)
 
     def _with_known_death(self, item: Any) -> Any:  # noqa: ANN401 - the engine's JSON

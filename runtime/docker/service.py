@@ -15,9 +15,7 @@ from attrs import define, field
 
 from runtime.api import (
     CRIError,
-    NotFoundError,
     PodSandboxState,
-    RuntimeVersion,
 )
 from runtime.docker import naming
 from runtime.docker.accounts import ImageAccounts
@@ -28,14 +26,18 @@ from runtime.docker.dialing import Dialer
 from runtime.docker.endpoint import find_endpoint
 from runtime.docker.events import EventHub
 from runtime.docker.execs import Execs
+from runtime.docker.helper_runs import HelperRuns
 from runtime.docker.images import Images
 from runtime.docker.logs import LogQuery, open_log
 from runtime.docker.making import Maker
 from runtime.docker.node import EngineNode
+from runtime.docker.ooms import SharedOOMs
 from runtime.docker.owner import Owner
 from runtime.docker.pause import PauseImages
+from runtime.docker.pod_cgroups import PodCgroups
 from runtime.docker.publishing import Publisher
-from runtime.docker.sandboxes import OOMScores, Sandboxes
+from runtime.docker.rights import EngineRights
+from runtime.docker.sandboxes import Sandboxes
 from runtime.docker.stopping import Stopper
 from runtime.docker.volumes import Volumes
 
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
         Runtime,
         RuntimeEvent,
         RuntimeStatus,
+        RuntimeVersion,
         SandboxID,
         VolumeConfig,
         VolumeFile,
@@ -110,7 +113,7 @@ class DockerRuntime:
     _execs: Execs = field(init=False)
     _stopper: Stopper = field(init=False)
     _pause: PauseImages = field(init=False)
-    _oom_scores: OOMScores = field(init=False)
+    _rights: EngineRights = field(init=False)
     publisher: Publisher = field(init=False)
     _node: EngineNode = field(init=False)
     _opened_by: DockerRuntime | None = field(default=None, init=False)
@@ -131,7 +134,7 @@ class DockerRuntime:
     async def __aenter__(self) -> Self:
         """Reach the engine and open its event stream; RuntimeUnavailableError when it doesn't answer."""
         if (first := self._opened_by) is not None:
-            self.bridge, self._pause, self._oom_scores = first.bridge, first._pause, first._oom_scores  # noqa: SLF001
+            self.bridge, self._pause, self._rights = first.bridge, first._pause, first._rights  # noqa: SLF001
             self._build()
             await self._open()
             return self
@@ -142,7 +145,7 @@ class DockerRuntime:
         )
         try:
             info = await self.bridge.open()
-            self._oom_scores = OOMScores(self.on_note)
+            self._rights = EngineRights.of_info(info, self.on_note)
             self._pause = PauseImages(self.bridge, str(info.get("Architecture", "")), self.pause_image)
             self._build()
             await self._open()
@@ -188,11 +191,14 @@ class DockerRuntime:
         if self.keep:
             own_labels[naming.KEEP_LABEL] = "true"
         bridge = self.bridge
-        self.hub = EventHub(bridge.http, self.instance)
+        self.hub = EventHub(bridge.http, self.instance, SharedOOMs(self._rights.pod_cgroups.tree.version == 1))
         maker = Maker(bridge, self.instance)
         self._stopper = Stopper(bridge, self.hub)
         self._images = Images(bridge)
-        self._sandboxes = Sandboxes(bridge, self.hub, maker, self._stopper, self._pause, own_labels, self._oom_scores)
+        cgroups = PodCgroups(HelperRuns(bridge, maker, self._pause), own_labels, self._rights.pod_cgroups)
+        self._sandboxes = Sandboxes(
+            bridge, self.hub, maker, self._stopper, self._pause, own_labels, self._rights, cgroups
+        )
         accounts = ImageAccounts(bridge, own_labels)
         self._containers = Containers(bridge, self.hub, maker, self._images, accounts, self._sandboxes, own_labels)
         self._execs = Execs(bridge)
@@ -200,18 +206,13 @@ class DockerRuntime:
         self.publisher = Publisher(bridge, own_labels)
         self._node = EngineNode(bridge, maker, self._pause, own_labels)
         self.dialer = Dialer(self._sandboxes, self._execs, self._pause, maker, own_labels, on_note=self.on_note)
-        self.cleaner = Cleaner(bridge, maker, self._volumes, owner, self.instance, is_kept=self.keep)
+        self.cleaner = Cleaner(bridge, maker, self._volumes, cgroups, owner, self.instance, is_kept=self.keep)
 
     # Runtime service
 
     async def version(self) -> RuntimeVersion:
         """Return the engine's name and versions."""
-        version = await self.bridge.read(lambda client: client.version())
-        return RuntimeVersion(
-            runtime_name="docker",
-            runtime_version=str(version.get("Version", "")),
-            api_version=str(version.get("ApiVersion", "")),
-        )
+        return await self._node.version()
 
     async def status(self) -> RuntimeStatus:
         """Return the engine's readiness and size, and how far its clock is ahead of ours."""
@@ -254,13 +255,7 @@ class DockerRuntime:
 
     async def stop_container(self, container_id: ContainerID, timeout_seconds: float) -> None:
         """Send the stop signal, wait for the death, SIGKILL after `timeout_seconds`; what is dead or gone is fine."""
-        try:
-            inspected = await self.bridge.urgent(lambda client: client.inspect_container(container_id))
-        except NotFoundError:
-            return
-        if inspected["State"].get("Running"):
-            signal = inspected["Config"].get("StopSignal") or "SIGTERM"
-            await self._stopper.stop(container_id, signal, timeout_seconds)
+        await self._stopper.stop_by_its_signal(container_id, timeout_seconds)
 
     async def kill_container(self, container_id: ContainerID, signal: str) -> None:
         """Send one signal at once, as from outside; a container that does not run is an error."""

@@ -43,6 +43,15 @@ class Stopper:
     hub: EventHub
     _stops: dict[str, _Stop] = field(factory=dict, init=False)
 
+    async def stop_by_its_signal(self, container_id: str, timeout_seconds: float) -> None:
+        """Stop a container by its image's or its own stop signal; what is dead or gone is fine."""
+        try:
+            inspected = await self.bridge.urgent(lambda client: client.inspect_container(container_id))
+        except NotFoundError:
+            return
+        if inspected["State"].get("Running"):
+            await self.stop(container_id, inspected["Config"].get("StopSignal") or "SIGTERM", timeout_seconds)
+
     async def stop(self, container_id: str, signal: str, timeout_seconds: float) -> None:
         """Stop a container and return when it is dead; a second caller joins the first, the earlier deadline counts.
 

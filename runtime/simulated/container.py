@@ -356,22 +356,6 @@ class Container:
         """Close a listening port."""
         self.machine.network.close(self.network, port, listener)
 
-    async def use_memory(self, process: Process, size: int) -> None:
-        """Set what a process uses, in bytes; over the container's limit the kernel kills it (or the whole container).
-
-        The killed process does not return from this.
-        """
-        process.memory_bytes = size
-        if sum(each.memory_bytes for each in self.processes.values()) <= self.memory_limit:
-            return
-        self.is_oom = True
-        self.emit(RuntimeEventType.CONTAINER_OOM)
-        victim = max(self.processes.values(), key=lambda each: (each.memory_bytes, each.pid))
-        if self.machine.abilities.oom_kills_group and self.first is not None:
-            victim = self.first
-        victim.die(signals.SIGKILL)
-        await trio.lowlevel.checkpoint()
-
     @property
     def shares_pids(self) -> bool:
         """Tell whether its processes are numbered in the pod's namespace."""

@@ -69,7 +69,8 @@ class Pods:
         sandbox_id = SandboxID(make_id(self.seed, "sandbox", meta.namespace, meta.name, meta.uid, meta.attempt))
         if sandbox_id in self.sandboxes:
             return self.sandboxes[sandbox_id]
-        sandbox = Sandbox(sandbox_id, config, self.machine.now())
+        limit = config.resources.memory_limit_bytes if config.resources is not None else None
+        sandbox = Sandbox(sandbox_id, config, self.machine.now(), memory_limit_bytes=limit)
         if sandbox.network != NODE:
             addresses = self.machine.network.addresses
             sandbox.address = make_address(self.seed, meta.uid, meta.attempt, addresses.keys())

@@ -14,6 +14,7 @@ import trio
 from attrs import field, frozen
 
 from runtime.simulated import signals
+from runtime.simulated.memory import use_memory
 from runtime.simulated.network import Listener
 from runtime.simulated.servers import Answers, GrpcAnswer, HttpAnswer, latest, serve_any, serve_grpc, serve_http
 
@@ -234,7 +235,7 @@ def _steps(run: Run, process: Process, started: float) -> list[tuple[float, Call
 
 def _use(process: Process, size: int) -> Callable[[], Awaitable[None]]:
     async def step() -> None:
-        await process.container.use_memory(process, size)
+        await use_memory(process, size)
 
     return step
 

@@ -26,6 +26,7 @@ class Sandbox:
     created_at: datetime
     address: str = ""
     state: PodSandboxState = PodSandboxState.READY
+    memory_limit_bytes: int | None = None
     containers: list[Container] = field(factory=list, init=False)
     _made: int = field(default=0, init=False)
     _status: PodSandboxStatus | None = field(default=None, init=False)

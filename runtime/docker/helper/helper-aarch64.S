@@ -4,7 +4,8 @@
 //   /pause r        read a sockaddr (28 bytes) from stdin, connect, write the errno as one byte, then copy both ways
 //   /pause l        read a sockaddr (28 bytes) from stdin, listen on it, write the errno as one byte, accept once, end
 //   /pause d P...   remove each path, an empty folder too, and end
-//   /pause w P TEXT put the text into the file P that is there, and end; 1 when there is none
+//   /pause w P TEXT [P TEXT]...
+//                   put each text into its file P that is there, and end; 1 when one can't be opened, 2 when one refuses it
     .globl _start
 _start:
     ldr     x0, [sp]
@@ -126,16 +127,20 @@ removed:
     b       next
 
 rewrite:
-    mov     x8, #56                     // openat(AT_FDCWD, argv[2], O_WRONLY)
+    add     x24, sp, #24                // argv[2]
+file:
+    ldr     x1, [x24]
+    mov     x0, #0
+    cbz     x1, leave
+    mov     x8, #56                     // openat(AT_FDCWD, path, O_WRONLY)
     mov     x0, #-100
-    ldr     x1, [sp, #24]
     mov     x2, #1
     svc     #0
     cmp     x0, #0
     b.lt    broken
     mov     x22, x0                     // the file
-    ldr     x1, [sp, #32]               // argv[3]
-    mov     x23, #0                     // its length
+    ldr     x1, [x24, #8]               // its text
+    mov     x23, #0                     // the text's length
 measure:
     ldrb    w3, [x1, x23]
     cbz     w3, measured
@@ -146,14 +151,16 @@ measured:
     mov     x0, x22
     mov     x2, x23
     svc     #0
-    cmp     x0, #0
-    b.lt    broken
+    mov     x3, x0
+    mov     x0, #2
+    cmp     x3, #0
+    b.lt    leave
     mov     x8, #46                     // ftruncate
     mov     x0, x22
     mov     x1, x23
     svc     #0
-    mov     x0, #0
-    b       leave
+    add     x24, x24, #16
+    b       file
 
 relay:
     mov     x8, #220                    // clone(SIGCHLD): the child carries stdin to the socket

@@ -4,7 +4,8 @@
 #   /pause r        read a sockaddr (28 bytes) from stdin, connect, write the errno as one byte, then copy both ways
 #   /pause l        read a sockaddr (28 bytes) from stdin, listen on it, write the errno as one byte, accept once, end
 #   /pause d P...   remove each path, an empty folder too, and end
-#   /pause w P TEXT put the text into the file P that is there, and end; 1 when there is none
+#   /pause w P TEXT [P TEXT]...
+#                   put each text into its file P that is there, and end; 1 when one can't be opened, 2 when one refuses it
     .intel_syntax noprefix
     .globl _start
 _start:
@@ -127,16 +128,21 @@ removed:
     jmp     next
 
 rewrite:
-    mov     eax, 257                    # openat(AT_FDCWD, argv[2], O_WRONLY)
+    lea     r13, [rsp + 24]             # argv[2]
+file:
+    mov     rsi, [r13]
+    xor     edi, edi
+    test    rsi, rsi
+    jz      leave
+    mov     eax, 257                    # openat(AT_FDCWD, path, O_WRONLY)
     mov     edi, -100
-    mov     rsi, [rsp + 24]
     mov     edx, 1
     syscall
     test    eax, eax
     js      broken
     mov     ebp, eax                    # the file
-    mov     rsi, [rsp + 32]             # argv[3]
-    xor     edx, edx                    # its length
+    mov     rsi, [r13 + 8]              # its text
+    xor     edx, edx                    # the text's length
 measure:
     cmp     byte ptr [rsi + rdx], 0
     je      measured
@@ -147,14 +153,15 @@ measured:
     mov     eax, 1                      # write: the new text first, so that the file is never empty
     mov     edi, ebp
     syscall
+    mov     edi, 2
     test    rax, rax
-    js      broken
+    js      leave
     mov     eax, 77                     # ftruncate
     mov     edi, ebp
     mov     rsi, r12
     syscall
-    xor     edi, edi
-    jmp     leave
+    add     r13, 16
+    jmp     file
 
 relay:
     mov     eax, 56                     # clone(SIGCHLD): the child carries stdin to the socket

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runtime.simulated import access
+from runtime.simulated.memory import use_memory
 from runtime.simulated.shell.applets.base import AppletError, UsageError, complain, options, tell
 from runtime.simulated.shell.applets.text import MEMORY_SPEED_BYTES
 from runtime.simulated.streams import ZeroFile
@@ -59,7 +60,7 @@ async def dd(process: Process, name: str, arguments: list[str]) -> int:
     block = size(settings.get("bs") or settings.get("ibs") or str(_DEFAULT_BLOCK))
     count = size(settings["count"]) if "count" in settings else None
     seek = size(settings.get("seek", "0")) * block
-    await process.container.use_memory(process, block)
+    await use_memory(process, block)
     source = await _open(process, settings["if"], "r") if "if" in settings else process.fds[0]
     target = await _open(process, settings["of"], "rw") if "of" in settings else process.fds[1]
     if isinstance(target, RegularFile) and "of" in settings:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runtime.simulated import access
 from runtime.simulated.access import CHUNK_BYTES
+from runtime.simulated.memory import room_of, use_memory
 from runtime.simulated.shell.applets.base import AppletError, Inputs, complain, options, put, tell, whole_number
 from runtime.simulated.shell.escapes import unescape
 from runtime.simulated.tree import File
@@ -161,10 +162,11 @@ MEMORY_SPEED_BYTES = 1 << 29
 
 
 async def eat_memory(process: Process) -> None:
-    """Use memory up to the limit and over it, in the time that this takes."""
-    limit = process.container.memory_limit
-    await process.sleep(limit / MEMORY_SPEED_BYTES)
-    await process.container.use_memory(process, limit + 1)
+    """Use memory up to the limit and over it, in the time that this takes, until the kernel kills this process."""
+    while True:
+        room = room_of(process.container)
+        await process.sleep(max(0, room - process.memory_bytes) / MEMORY_SPEED_BYTES)
+        await use_memory(process, room + 1)
 
 
 async def _wait_until_there(process: Process, path: str) -> None:

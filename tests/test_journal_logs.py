@@ -12,7 +12,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from kubelet_emu.journal.logs import MAX_LINE_BYTES, LogFollower, to_text
 from kubelet_emu.journal.records import LogRecord, NoteRecord, Record
-from runtime.api import ContainerID, CRIError, LogLine, NotFoundError, RuntimeService
+from runtime.api import ContainerID, CRIError, LogLine, NotFoundError, RuntimeService, RuntimeUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -24,9 +24,9 @@ MAIN = ContainerID("c1")
 class Lines:
     """A runtime that has one log, whose lines a test sends."""
 
-    def __init__(self, error: CRIError | None = None) -> None:
-        """Open the log."""
-        self.error = error
+    def __init__(self, error: CRIError | None = None, *, is_late: bool = False) -> None:
+        """Open the log; `is_late` is an error after the last line."""
+        self.error, self.is_late = error, is_late
         self.since: datetime | None = None
         self.send, self._receive = trio.open_memory_channel[LogLine](10)
 
@@ -37,9 +37,11 @@ class Lines:
         assert container_id == MAIN
         self.since = since
         assert follow
-        if self.error is not None:
+        if self.error is not None and not self.is_late:
             raise self.error
         yield self._receive
+        if self.error is not None:
+            raise self.error
 
 
 def follower(lines: Lines, nursery: trio.Nursery) -> tuple[LogFollower, list[Record]]:
@@ -152,3 +154,28 @@ def test_what_the_runtime_has_cut_counts_too() -> None:
 @pytest.mark.parametrize(("data", "expected"), TEXTS.values(), ids=TEXTS.keys())
 def test_bytes_become_text(data: bytes, expected: str) -> None:
     assert to_text(data) == expected
+
+
+async def test_a_runtime_that_does_not_answer_is_asked_again(autojump_clock: MockClock) -> None:
+    lines = Lines(RuntimeUnavailableError("away"))
+    async with trio.open_nursery() as nursery:
+        follow, seen = follower(lines, nursery)
+        follow.follow(MAIN, POD, "main", 1)
+        await trio.sleep(2.5)
+        lines.error = None
+        lines.send.send_nowait(line(b"one"))
+        lines.send.close()
+        await follow.drained(MAIN)
+    assert trio.current_time() == 3
+    assert [record.line for record in seen if isinstance(record, LogRecord)] == ["one"]
+    assert len(seen) == 1
+
+
+async def test_one_that_is_lost_amid_a_log_is_told(autojump_clock: MockClock) -> None:
+    lines = Lines(RuntimeUnavailableError("away"), is_late=True)
+    async with trio.open_nursery() as nursery:
+        follow, seen = follower(lines, nursery)
+        lines.send.send_nowait(line(b"one"))
+        lines.send.close()
+        follow.follow(MAIN, POD, "main", 1)
+    assert [type(record) for record in seen] == [LogRecord, NoteRecord]

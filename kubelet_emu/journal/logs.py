@@ -11,7 +11,7 @@ import trio
 from attrs import define, field
 
 from kubelet_emu.journal.records import LogRecord, NoteRecord
-from runtime.api import CRIError, NotFoundError
+from runtime.api import CRIError, NotFoundError, RuntimeUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from runtime.api import ContainerID, LogLine, RuntimeService
 
 MAX_LINE_BYTES = 256 * 1024
+ASK_AGAIN_SECONDS = 1.0
 
 
 @define(eq=False)
@@ -58,14 +59,12 @@ class LogFollower:
     async def _follow(self, container_id: ContainerID, reading: _Reading, since: datetime | None) -> None:
         """Emit a run's lines from its first to its last.
 
-        A container that is gone has no lines; another failure of the runtime becomes a note. Cancellation leaves the
-        rest unread.
+        A container that is gone has no lines; another failure of the runtime becomes a note. A runtime that doesn't
+        answer is asked again each second. Cancellation leaves the rest unread.
         """
         try:
-            async with self.runtime.container_logs(container_id, follow=True, since=since) as lines:
-                async for line in lines:
-                    reading.lines += 1
-                    self.emit(_record(line, reading))
+            while not await self._read(container_id, reading, since):  # noqa: ASYNC110 - nobody tells
+                await trio.sleep(ASK_AGAIN_SECONDS)
         except NotFoundError:
             pass
         except CRIError as error:
@@ -73,6 +72,19 @@ class LogFollower:
             self.emit(NoteRecord(ref=reading.ref, level="warning", text=text))
         finally:
             reading.done.set()
+
+    async def _read(self, container_id: ContainerID, reading: _Reading, since: datetime | None) -> bool:
+        """Emit lines to the last; False when the runtime can't be asked for them now."""
+        try:
+            async with self.runtime.container_logs(container_id, follow=True, since=since) as lines:
+                async for line in lines:
+                    reading.lines += 1
+                    self.emit(_record(line, reading))
+        except RuntimeUnavailableError:
+            if reading.lines:
+                raise
+            return False
+        return True
 
     async def drained(self, container_id: ContainerID) -> None:
         """Wait until every line of a run that has ended was read, or none has come for `silence_seconds`; say so."""

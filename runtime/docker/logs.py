@@ -6,9 +6,10 @@ import json
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
+import trio
 from attrs import define, evolve, field, frozen
 
-from runtime.api import CRIError
+from runtime.api import CRIError, RuntimeUnavailableError
 from runtime.docker import errors
 from runtime.docker.frames import Demultiplexer, LineAssembler
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from runtime.api import LogLine
     from runtime.docker.bridge import Bridge
     from runtime.docker.http import EngineConnection
+
+REOPEN_SECONDS = 0.1
+REOPEN_CAP_SECONDS = 2.0
 
 
 @frozen(kw_only=True)
@@ -62,16 +66,48 @@ class _Reader:
     _count_at_last: int = field(default=0, init=False)
 
     async def lines(self, connection: EngineConnection) -> AsyncGenerator[LogLine, None]:
-        """Yield lines until the stream ends."""
-        async with aclosing(self._read(connection)) as lines:
-            async for line in lines:
-                self._count(line)
-                yield line
-        if not self.query.follow:
+        """Yield lines until the stream ends; a followed one goes on when an engine that went away amid it is back."""
+        rest: EngineConnection | None = connection
+        while rest is not None:
+            connection = rest
+            async with aclosing(connection), aclosing(self._unseen(connection, self._count_at_last)) as lines:
+                async for line in lines:
+                    self._count(line)
+                    yield line
+            rest = await self._reopened() if self.query.follow and connection.is_cut else None
+        if not self.query.follow or connection.is_cut:
             return
         async with aclosing(self._missed()) as missed:
             async for line in missed:
                 yield line
+
+    async def _unseen(self, connection: EngineConnection, seen: int) -> AsyncGenerator[LogLine, None]:
+        """Yield the lines of one answer but the first, which were seen."""
+        async with aclosing(self._read(connection)) as lines:
+            async for line in lines:
+                seen -= 1
+                if seen < 0:
+                    yield line
+
+    async def _reopened(self) -> EngineConnection | None:
+        """Follow the rest as soon as the engine answers; None when it has the container no more."""
+        pause = REOPEN_SECONDS
+        while True:
+            try:
+                connection = await self.bridge.http.open("GET", self._rest(follow=True).path(self.container_id))
+            except RuntimeUnavailableError:
+                await trio.sleep(pause)
+                pause = min(2 * pause, REOPEN_CAP_SECONDS)
+                continue
+            if connection.status == 200:
+                return connection
+            await connection.aclose()
+            return None
+
+    def _rest(self, *, follow: bool) -> LogQuery:
+        """Return what is left, from the time of the last line on: lines of that time come once more."""
+        query = evolve(self.query, follow=follow)
+        return query if self._last_at is None else evolve(query, tail=None, since=self._last_at)
 
     def _count(self, line: LogLine) -> None:
         """Note how many of the last lines have the last line's time."""
@@ -83,29 +119,26 @@ class _Reader:
 
         Seen with Docker 20.10 and a last line without newline.
         """
-        query = evolve(self.query, follow=False)
-        if self._last_at is not None:
-            query = evolve(query, tail=None, since=self._last_at)
-        skip = self._count_at_last
+        query = self._rest(follow=False)
         try:
             async with self.bridge.http.request("GET", query.path(self.container_id)) as connection:
                 if connection.status != 200:
                     return
-                async with aclosing(self._read(connection)) as lines:
+                async with aclosing(self._unseen(connection, self._count_at_last)) as lines:
                     async for line in lines:
-                        skip -= 1
-                        if skip < 0:
-                            yield line
+                        yield line
         except CRIError:
             return
 
     async def _read(self, connection: EngineConnection) -> AsyncGenerator[LogLine, None]:
-        """Yield the lines of one answer."""
+        """Yield the lines of one answer; one that is cut short in a followed log comes again, whole."""
         frames, lines = Demultiplexer(is_raw=self.is_tty), LineAssembler(is_raw=self.is_tty)
         while (chunk := await connection.receive()) is not None:
             for stream, payload in frames.feed(chunk):
                 for line in lines.feed(stream, payload):
                     yield line
+        if self.query.follow and connection.is_cut:
+            return
         for line in lines.end():
             yield line
 

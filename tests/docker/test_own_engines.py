@@ -142,6 +142,18 @@ async def test_nothing_happens_to_pods_that_live_through_a_restart(own: OwnEngin
         assert "SandboxChanged" not in " ".join(pod.log.events())
 
 
+@pytest.mark.parametrize("signal", ["TERM", "KILL"])
+async def test_a_log_is_read_on_after_a_restart(own: OwnEngine, node: Node, signal: str) -> None:
+    await restart(own, "TERM", "--live-restore")
+    script = "for i in 1 2 3 4 5; do echo before; done; until test -e /go; do sleep 0.1; done; echo after; exit 3"
+    pod = await node.run(a_pod(policy="Never", script=script))
+    await pod.wait_for('main line:"before"')
+    await restart(own, signal, "--live-restore")
+    await pod.exec("main", "touch", "/go")
+    assert await pod.wait_for_end() == "Failed"
+    assert pod.log.lines("main") == (*["before"] * 5, "after")
+
+
 async def test_a_command_that_the_engine_has_lost_is_no_answer(own: OwnEngine) -> None:
     await restart(own, "TERM", "--live-restore")
     image = ImageID(own.client.inspect_image(images.BUSYBOX)["Id"])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING
 
 import images
 import pytest
+from stand_in import StandIn, Way
 from whole_runs import a_run
 
+import kubelet_emu
 import runtime.docker.http
 from runtime.api import CRIError, RuntimeUnavailableError
 
@@ -15,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from engine_pods import PodMaker
-    from stand_in import StandIn
 
 pytestmark = pytest.mark.docker
 
@@ -73,6 +75,30 @@ async def test_a_look_that_fails_amid_a_call_is_its_error(behind: PodMaker, stan
     with pytest.raises(CRIError, match="the disk is full"):
         await calls[call]()
     stand_in.answers.clear()
+
+
+async def test_a_way_that_is_cut_again_and_again_hides_no_exit(
+    stand_in: StandIn, busybox: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", stand_in.url)
+    script = "until test -e /end; do sleep 0.1; done; exit 3"
+    text = (
+        POD.format(image=images.BUSYBOX)
+        .replace("sleep 1000", script)
+        .replace("name: pod", f"name: {'pod-' + secrets.token_hex(4)}")
+    )
+    async with kubelet_emu.open_node(runtime="docker", timeout=60) as node:
+        pod = await node.run(text)
+        for run in (1, 2):
+            await pod.wait_for(f"main#{run} started")
+            await pod.exec("main", "sh", "-c", "(sleep 0.5; touch /end) </dev/null >/dev/null 2>&1 &")
+            for _ in range(4):
+                stand_in.be(Way.GONE)
+                await node.sleep(0.3)
+                stand_in.be(Way.PRESENT)
+                await node.sleep(0.1)
+            await pod.wait_for(f"main#{run} exited(3)")
+        await pod.wait_for("main event(BackOff)")
 
 
 @pytest.mark.long

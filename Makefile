@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-docker test-docker-all engine lint mutations fuzz determinism bench fields pictures docs clean help
+.PHONY: demo test test-docker test-docker-all engine lint mutations fuzz determinism crashes bench fields pictures docs clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -41,6 +41,9 @@ fuzz: $(STAMP) ## a hundred thousand odd manifests, and new examples of each pro
 
 determinism: $(STAMP) ## run every scenario six times in virtual time: one journal each
 	KUBELET_EMU_ALL_SCENARIOS=1 $(BIN)/pytest -q -n auto tests/test_scenarios_determinism.py
+
+crashes: $(STAMP) ## kill a run at every record of every scenario in virtual time, and go on with it
+	KUBELET_EMU_ALL_CRASHES=1 $(BIN)/pytest -q -n auto tests/test_crashes.py
 
 bench: $(STAMP) ## measure; prints ratios
 	$(BIN)/python benchmarks/virtual.py

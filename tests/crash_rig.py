@@ -26,7 +26,7 @@ from kubelet_emu.kubelet.settings import KubeletSettings
 from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from kubelet_emu.manifests.validation.objects import prepare
 from kubelet_emu.rules.phase import is_phase_terminal
-from kubelet_emu.scenarios.needs import read_needs
+from kubelet_emu.scenarios.needs import APP_ARMOR, CGROUP_V2, read_needs
 from kubelet_emu.scenarios.node import scenario_node
 from kubelet_emu.scenarios.runner import objects_of
 from kubelet_emu.simulation.reading import files_beside, read_file
@@ -45,11 +45,12 @@ if TYPE_CHECKING:
     from kubelet_emu.manifests.loading import APIObject as Written
     from kubelet_emu.scenarios.scenario_file import Scenario
     from kubelet_emu.simulator.opening import OpenMachine
-    from runtime.api import ContainerID, Runtime, RuntimeEvent
+    from runtime.api import ContainerID, Runtime, RuntimeEvent, RuntimeStatus
 
 SENT = frozenset({"run_pod_sandbox", "create_container", "start_container", "remove_container"})
 """What the engine does to the end once it was asked; of a stop that waits it knows nothing but the signal."""
 LIMIT_SECONDS = 900.0
+HOST_IP = "10.0.0.1"
 DOWN_SECONDS = 0.5
 
 
@@ -153,6 +154,7 @@ class Node:
     scenario: Scenario
     folder: Path
     opened: OpenMachine
+    status: RuntimeStatus
     timebase: Timebase
     delete_at: float
     story: Story = field(factory=Story)
@@ -175,12 +177,17 @@ class Node:
         return life.is_over
 
     def _cluster(self, number: int, life: Life, kept: Kept) -> Cluster:
-        needs = read_needs(self.scenario.needs)
+        needs, status = read_needs(self.scenario.needs), self.status
         journal = Journal(self.timebase.now, (life,))
         cluster = Cluster(
             runtime=cast("Runtime", MortalRuntime(self.opened.runtime, life)),
             timebase=self.timebase,
-            node=scenario_node("10.0.0.1"),
+            node=scenario_node(
+                status,
+                host_ip=HOST_IP,
+                has_app_armor=status.has_app_armor,
+                seccomp_profile_root=self.scenario.seccomp_profile_root,
+            ),
             settings=evolve(KubeletSettings(), configuration=needs.configuration, features=needs.features),
             seed=number,
             emit=lambda record: None if life.is_over else journal.emit(record),
@@ -234,12 +241,22 @@ def _delete_all(cluster: Cluster) -> None:
 
 async def _lived(scenario: Scenario, folder: Path, kills: tuple[int, ...], delete_at: float) -> tuple[Story, Watch]:
     timebase = virtual_timebase()
-    machine = Machine(seed=1, simulation=_simulation_of(scenario), images=simulated_images(scenario))
+    places = read_needs(scenario.needs).places
+    machine = Machine(
+        seed=1,
+        simulation=_simulation_of(scenario),
+        images=simulated_images(scenario),
+        oom_kills_group=CGROUP_V2 in places,
+        has_app_armor=APP_ARMOR in places,
+    )
     async with open_machine(machine, timebase) as opened, trio.open_nursery() as nursery:
         nursery.start_soon(timebase.referee)  # the machine's time goes on while no process lives
         watch = Watch(opened.runtime)
         await nursery.start(watch.run)
-        node = Node(scenario=scenario, folder=folder, opened=opened, timebase=timebase, delete_at=delete_at)
+        status = await opened.runtime.status()
+        node = Node(
+            scenario=scenario, folder=folder, opened=opened, status=status, timebase=timebase, delete_at=delete_at
+        )
         for number, last_record in enumerate((*kills, None)):
             if not await node.live(number, last_record):
                 break

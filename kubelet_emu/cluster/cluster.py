@@ -127,11 +127,12 @@ class Cluster:
                 nursery.start_soon(self.timebase.referee)
             self.api.subscribe(APIJournal(self.emit, self.source_of))
             recorder = self.recorder
-            self._scheduler = Scheduler(api=self.api, node=lambda: self.node, recorder=recorder, now=self.timebase.now)
-            self.api.subscribe(self._scheduler)
             self.api.subscribe(self._forget_deleted)
             for obj in self.restored:
                 self.api.restore(obj)
+            self._scheduler = Scheduler(api=self.api, node=lambda: self.node, recorder=recorder, now=self.timebase.now)
+            self.api.subscribe(self._scheduler)
+            self._scheduler.begin()
             await self._read_logs_on()
             jobs = JobController(
                 api=self.api,

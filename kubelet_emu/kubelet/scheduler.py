@@ -57,6 +57,15 @@ class Scheduler:
         elif pod.metadata.deletion_timestamp is None and not _condition(pod, reasons.POD_SCHEDULED):
             self._schedule(pod)
 
+    def begin(self) -> None:
+        """Take the pods that are there already, those that have a node first: the others wait for what is left."""
+        for pod in self.api.list("Pod"):
+            if pod.spec.node_name:
+                self._count(pod, is_gone=False)
+            else:
+                self._waiting[pod.metadata.uid or ""] = pod
+        self.look_again()
+
     def look_again(self) -> None:
         """Try the pods that wait, in the order in which they came.
 

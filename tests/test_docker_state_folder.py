@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from runtime.docker.owner import Owner
-from runtime.docker.state_folder import OWNER_FILE, give_up, is_dead, read_owner, take_over, write_owner
+from runtime.docker.state_folder import OWNER_FILE, give_up, is_dead, may_be_owned, read_owner, take_over, write_owner
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +41,16 @@ def test_only_what_is_proven_dead_is_taken_over(tmp_path: Path, owner: Owner, ex
     write_owner(tmp_path, owner)
     assert take_over(tmp_path, HERE) is expected
     assert (read_owner(tmp_path) == HERE) is (expected or owner == HERE)
+
+
+def test_a_folder_elsewhere_may_be_owned_unless_it_is_gone_or_its_owner_is_dead(tmp_path: Path) -> None:
+    assert not may_be_owned(tmp_path / "gone", HERE)
+    write_owner(tmp_path, DEAD)
+    assert not may_be_owned(tmp_path, HERE)
+    write_owner(tmp_path, HERE)
+    assert may_be_owned(tmp_path, HERE)
+    assert not may_be_owned(tmp_path / OWNER_FILE, HERE), "a file in the place of a folder"
+    assert may_be_owned(tmp_path / ("x" * 300), HERE), "what can't be looked at"
 
 
 def test_a_second_one_is_too_late(tmp_path: Path) -> None:

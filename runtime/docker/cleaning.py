@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trio
@@ -18,12 +19,11 @@ from runtime.docker import naming
 from runtime.docker.folders import FolderStore, folder_names
 from runtime.docker.nurseries import calls_side_by_side
 from runtime.docker.owner import Owner
-from runtime.docker.state_folder import OWNER_FILE, give_up, read_owner, write_owner
+from runtime.docker.state_folder import OWNER_FILE, give_up, may_be_owned, read_owner, write_owner
 from runtime.docker.volumes import volumes_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from runtime.docker.bridge import Bridge
     from runtime.docker.making import Maker
@@ -90,7 +90,10 @@ class Cleaner:
         if current is not None:
             return current.is_proven_dead(self.owner)
         owners = [Owner.of_labels(labels) for labels in found]
-        return all(owner is not None and owner.is_proven_dead(self.owner) for owner in owners)
+        if not all(owner is not None and owner.is_proven_dead(self.owner) for owner in owners):
+            return False
+        roots = {labels[naming.ROOT_LABEL] for labels in found if naming.ROOT_LABEL in labels}
+        return not any(may_be_owned(Path(root) / "instances" / instance, self.owner) for root in roots)
 
     def _is_given_up(self, instance: str) -> bool:
         """Let nobody go on with a dead run; False when somebody was quicker."""

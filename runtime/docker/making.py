@@ -108,5 +108,4 @@ class Maker:
 
 def _identity(labels: dict[str, str]) -> list[str]:
     """Return the labels that must agree before a container is adopted: all but those of its owner."""
-    owners = {naming.HOST_LABEL, naming.BOOT_LABEL, naming.PID_LABEL, naming.PID_START_LABEL, naming.KEEP_LABEL}
-    return [key for key in labels if key not in owners]
+    return [key for key in labels if key not in naming.OWNER_LABELS]

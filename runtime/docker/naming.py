@@ -31,6 +31,8 @@ BOOT_LABEL = "kubelet-emu/boot"
 PID_LABEL = "kubelet-emu/pid"
 PID_START_LABEL = "kubelet-emu/pid-start"
 KEEP_LABEL = "kubelet-emu/keep"
+ROOT_LABEL = "kubelet-emu/root"
+"""Where the instance keeps its state: who owns it now is written there."""
 IMAGE_NAME_LABEL = "kubelet-emu/image"
 IMAGE_REF_LABEL = "kubelet-emu/image-ref"
 VOLUME_LABEL = "kubelet-emu/volume"
@@ -40,16 +42,12 @@ SANDBOX_TYPE = "podsandbox"
 CONTAINER_TYPE = "container"
 HELPER_TYPE = "helper"
 
-_INTERNAL_LABELS = frozenset(
+OWNER_LABELS = frozenset({HOST_LABEL, BOOT_LABEL, PID_LABEL, PID_START_LABEL, KEEP_LABEL, ROOT_LABEL})
+_INTERNAL_LABELS = OWNER_LABELS | frozenset(
     {
         TYPE_LABEL,
         SANDBOX_ID_LABEL,
         INSTANCE_LABEL,
-        HOST_LABEL,
-        BOOT_LABEL,
-        PID_LABEL,
-        PID_START_LABEL,
-        KEEP_LABEL,
         IMAGE_NAME_LABEL,
         IMAGE_REF_LABEL,
         VOLUME_LABEL,

@@ -190,6 +190,8 @@ class DockerRuntime:
         own_labels = {naming.INSTANCE_LABEL: self.instance, **owner.labels()}
         if self.keep:
             own_labels[naming.KEEP_LABEL] = "true"
+        if self.root is not None:
+            own_labels[naming.ROOT_LABEL] = str(self.root.absolute())
         bridge = self.bridge
         self.hub = EventHub(bridge.http, self.instance, SharedOOMs(self._rights.pod_cgroups.tree.version == 1))
         maker = Maker(bridge, self.instance)

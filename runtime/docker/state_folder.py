@@ -47,6 +47,17 @@ def is_dead(folder: Path, here: Owner) -> bool:
     return owner is not None and owner.is_proven_dead(here)
 
 
+def may_be_owned(folder: Path, here: Owner) -> bool:
+    """Tell whether a folder of another state folder has an owner who lives, or can't be looked at from here."""
+    try:
+        (folder / OWNER_FILE).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return not is_dead(folder, here)
+
+
 def take_over(folder: Path, here: Owner) -> bool:
     """Make `here` the owner of a dead run's folder to go on with it; False when somebody else was quicker. OSError."""
     with _locked(folder):

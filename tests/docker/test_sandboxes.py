@@ -191,6 +191,22 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.mark.usefixtures("kept_alone")
+async def test_a_sweep_leaves_what_somebody_with_another_state_folder_goes_on_with(
+    engine: APIClient, tmp_path: Path
+) -> None:
+    instance, theirs, mine = new_instance(), tmp_path / "theirs", tmp_path / "mine"
+    end(owner_process(instance, str(theirs)))
+    before = everything_of(engine, instance)
+    async with DockerRuntime(instance, root=theirs) as adopting:  # its objects still name the dead process
+        async with DockerRuntime(new_instance(), root=mine) as other:
+            assert instance not in await other.sweep_dead_owners()
+            assert everything_of(engine, instance) == before
+            await other.remove_all()
+        await adopting.remove_all()
+    assert everything_of(engine, instance) == []
+
+
+@pytest.mark.usefixtures("kept_alone")
 @pytest.mark.parametrize("with_root", [False, True], ids=["volumes in the engine", "volumes in a folder"])
 async def test_a_sweep_removes_the_dead_and_leaves_the_living(
     engine: APIClient,

@@ -34,14 +34,14 @@ metadata: {name: limited}
 spec:
   restartPolicy: Never
   containers:
-  - name: main
-    image: IMAGE
-    resources: {limits: {cpu: 100m}}
-    command: [sh, -c, "n=0; while [ $n -lt 40 ]; do sleep 5 & n=$((n+1)); done; echo all"]
   - name: calm
     image: IMAGE
     resources: {limits: {cpu: 100m}}
     command: [sh, -c, "cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us 2>/dev/null || cut -d' ' -f1 /sys/fs/cgroup/cpu.max"]
+  - name: main
+    image: IMAGE
+    resources: {limits: {cpu: 100m}}
+    command: [sh, -c, "n=0; while [ $n -lt 40 ]; do sleep 5 & n=$((n+1)); done; echo all"]
 """
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from kubelet_emu.cli.remote.kinds import kind_of
 from kubelet_emu.rules.service_links import target_port
 
 if TYPE_CHECKING:
@@ -17,15 +18,7 @@ if TYPE_CHECKING:
     from kubelet_emu.api.v1 import ContainerPort
     from kubelet_emu.api.v1_services import Service
 
-_KINDS = {
-    "Pod": ("po", "pod", "pods"),
-    "Service": ("svc", "service", "services"),
-    "Deployment": ("deploy", "deployment", "deployments", "deployment.apps", "deployments.apps"),
-    "ReplicaSet": ("rs", "replicaset", "replicasets", "replicaset.apps", "replicasets.apps"),
-    "StatefulSet": ("sts", "statefulset", "statefulsets", "statefulset.apps", "statefulsets.apps"),
-    "DaemonSet": ("ds", "daemonset", "daemonsets", "daemonset.apps", "daemonsets.apps"),
-    "Job": ("job", "jobs", "job.batch", "jobs.batch"),
-}
+_WITH_PODS = frozenset({"Pod", "Service", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"})
 _MOST = 65535
 
 
@@ -39,28 +32,29 @@ class NotRunningError(TargetError):
 
 @frozen
 class Resource:
-    """A kind and a name."""
+    """A kind and a name; `resource` is the kind as an API server names it: `deployments.apps`."""
 
     kind: str
     name: str
+    resource: str
 
     @classmethod
     def parse(cls, text: str) -> Resource:
         """Read `NAME` or `TYPE/NAME`; ValueError."""
-        kind, slash, name = text.partition("/")
+        word, slash, name = text.partition("/")
         if not slash:
-            kind, name = "pod", text
+            word, name = "pod", text
         if not name or "/" in name:
             raise ValueError(f"{text!r} is neither NAME nor TYPE/NAME")
-        for known, words in _KINDS.items():
-            if kind.lower() in words:
-                return cls(known, name)
-        raise ValueError(f"no ports can be forwarded to a {kind!r}: use pod, svc, deploy, rs, sts, ds or job")
+        kind = kind_of(word.partition(".")[0])
+        if kind is None or kind.name not in _WITH_PODS:
+            raise ValueError(f"no ports can be forwarded to a {word!r}: use pod, svc, deploy, rs, sts, ds or job")
+        return cls(kind.name, name, kind.resource)
 
     @property
     def as_not_found(self) -> str:
         """Return it as an API server names what it hasn't: `deployments.apps "web"`."""
-        return f'{_KINDS[self.kind][-1]} "{self.name}"'
+        return f'{self.resource} "{self.name}"'
 
 
 @frozen

@@ -121,9 +121,9 @@ def _privileged(spec: PodSpec, policy: SafetyPolicy) -> Iterator[_Refusal]:
 
 
 def _capabilities(path: str, container: str, added: Sequence[str]) -> Iterator[_Refusal]:
-    """Refuse what a container's namespaces don't hold; engines read names in any case, with CAP_ and without."""
+    """Refuse what a container's namespaces don't hold; names count in any case, and those with CAP_ have no effect."""
     for index, name in enumerate(added):
-        if name.upper().removeprefix("CAP_") in _HOST_CAPABILITIES:
+        if name.upper() in _HOST_CAPABILITIES:
             text = f"container {container!r} has capability {name}: with it, it could reach this machine"
             yield _Refusal(f"{path}.securityContext.capabilities.add[{index}]", text, "--allow-privileged")
 

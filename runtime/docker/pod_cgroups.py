@@ -94,8 +94,8 @@ class PodCgroups:
             async with self.helpers.made(self._body(parent), ("d", *self.rights.tree.folders(parent))) as helper:
                 await remove()
                 await self.helpers.finish(helper)
-        self._parents.pop(sandbox_id, None)
-        self._removed.add(sandbox_id)
+        if self._parents.pop(sandbox_id, None) is not None:
+            self._removed.add(sandbox_id)
 
     def _has_others(self, parent: str, sandbox_id: str) -> bool:
         return any(each == parent for key, each in self._parents.items() if key != sandbox_id)

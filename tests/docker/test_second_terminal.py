@@ -42,6 +42,9 @@ spec:
   - {name: app, image: IMAGE, command: [sh, -c, "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.1; done"]}
   - {name: helper, image: IMAGE, command: [sh, -c, "trap 'exit 3' USR1 TERM; echo on; while :; do sleep 0.1; done"]}
 """
+STOPS_WHEN_TOLD = POD.replace(
+    "trap 'echo bye; exit 0' TERM", "trap 'until [ -e /go ]; do sleep 0.1; done; exit 0' TERM"
+)
 
 
 @frozen
@@ -81,10 +84,10 @@ class Run:
 
 
 @contextmanager
-def running(folder: Path, *options: str) -> Iterator[Run]:
+def running(folder: Path, *options: str, pod: str = POD) -> Iterator[Run]:
     """Give a run whose pod is ready."""
     manifest, root = folder / "web.yaml", folder / "root"
-    manifest.write_text(POD.replace("IMAGE", images.BUSYBOX))
+    manifest.write_text(pod.replace("IMAGE", images.BUSYBOX))
     command = [*PROGRAM, "run", str(manifest), "--root-dir", str(root), "--timeout", "50", *options]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -188,7 +191,7 @@ def test_a_shell_has_a_real_terminal(tmp_path: Path, engine: APIClient) -> None:
 
 def test_a_terminal_shows_the_containers_as_they_live_and_stop(tmp_path: Path, engine: APIClient) -> None:
     del engine
-    with running(tmp_path) as run:
+    with running(tmp_path, pod=STOPS_WHEN_TOLD) as run:
         pid, fd = pty.fork()
         if pid == 0:
             os.execv(PROGRAM[0], [*PROGRAM, "ps", "--root-dir", str(run.root), "-w"])  # noqa: S606 - our own program
@@ -197,6 +200,7 @@ def test_a_terminal_shows_the_containers_as_they_live_and_stop(tmp_path: Path, e
         assert b"setup (init)" in shown
         assert run.ask("delete", "web", "--wait=false")[0] == 0
         seen(fd, b"SIGKILL in ")
+        assert run.ask("exec", "web", "-c", "app", "--", "touch", "/go")[0] == 0
         seen(fd, b"the run has ended")
         assert os.waitpid(pid, 0)[1] == 0
         os.close(fd)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import secrets
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import images
 import pytest
+from docker.errors import ImageNotFound
 
 import kubelet_emu
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from docker import APIClient
     from registry import Registry
@@ -138,23 +140,26 @@ IMAGES = {
 }
 
 
+@pytest.fixture
+def own_image(engine: APIClient, registry: Registry) -> Iterator[str]:
+    """Give the name of an image that this test alone has; it goes when the node has gone."""
+    name = f"{registry.address}/kemu/{secrets.token_hex(4)}:1"
+    image_id = images.make_image(engine, name, extra={"etc/its-own": name.encode()})
+    engine.push(name)
+    yield name
+    with suppress(ImageNotFound):
+        engine.remove_image(image_id, force=True)  # by its id: what was taken off amid a container lost its name
+
+
 @pytest.mark.parametrize(("pulls", "moment", "told"), IMAGES.values(), ids=IMAGES.keys())
 async def test_an_image_that_is_gone_at_a_restart(
-    node: Node, engine: APIClient, registry: Registry, pulls: str, moment: str, told: str
+    node: Node, engine: APIClient, own_image: str, pulls: str, moment: str, told: str
 ) -> None:
-    image = f"{registry.address}/kemu/{secrets.token_hex(4)}:1"
-    images.make_image(engine, image, extra={"etc/its-own": image.encode()})
-    engine.push(image)
-    pod = await node.run(manifest(script="sleep 1; exit 1", image=image, pulls=pulls))
-    try:
-        await pod.wait_for("main#1 started")
-        engine.remove_image(image, force=True)
-        await pod.wait_for(moment)
-        assert any(event.startswith(told) for event in pod.log.events())
-    finally:
-        await pod.delete(grace_period_seconds=0)
-        if engine.images(name=image):
-            engine.remove_image(image, force=True)
+    pod = await node.run(manifest(script="sleep 1; exit 1", image=own_image, pulls=pulls))
+    await pod.wait_for("main#1 started")
+    engine.remove_image(own_image, force=True)
+    await pod.wait_for(moment)
+    assert any(event.startswith(told) for event in pod.log.events())
 
 
 async def test_a_sandbox_without_its_network_is_not_ready(node: Node, engine: APIClient) -> None:

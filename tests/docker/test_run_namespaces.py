@@ -162,7 +162,7 @@ def test_a_root_that_is_read_only_leaves_volumes_and_the_message(tmp_path: Path)
 def test_a_profile_of_the_nodes_own_counts(tmp_path: Path) -> None:
     (tmp_path / "profile.json").write_text(DENIES)
     (tmp_path / "broken.json").write_text("{]")
-    script = "mkdir /x && echo made; grep Seccomp: /proc/self/status"
+    script = "mkdir /x 2>&1 && echo made; grep Seccomp: /proc/self/status"
 
     def context(kind: str) -> str:
         return f"    securityContext: {{seccompProfile: {{{kind}}}}}\n"

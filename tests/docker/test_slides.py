@@ -49,7 +49,6 @@ def mirror(engine: APIClient, registry: Registry) -> Iterator[str]:
                 "init-2 exited(0) < sidecar-2 started",
                 "sidecar-2 started < regular-1 started",
                 'regular-1 started < regular-1 line:"PostStart Executed"',
-                'sidecar-1 line:"PreStop" < regular-1 exited',
                 "regular-1 exited < sidecar-2 sigterm",
                 "sidecar-2 exited < sidecar-1 sigterm",
                 'gap(sidecar-1 line:"PreStop Executed", sidecar-1 line:"PreStop Done") >= 4.9',

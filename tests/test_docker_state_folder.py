@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 from attrs import evolve
 
 from runtime.docker.owner import Owner
-from runtime.docker.state_folder import OWNER_FILE, give_up, is_dead, may_be_owned, read_owner, take_over, write_owner
+from runtime.docker.state_folder import OWNER_FILE, give_up, is_dead, may_be_there, read_owner, take_over, write_owner
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,14 +44,17 @@ def test_only_what_is_proven_dead_is_taken_over(tmp_path: Path, owner: Owner, ex
     assert (read_owner(tmp_path) == HERE) is (expected or owner == HERE)
 
 
-def test_a_folder_elsewhere_may_be_owned_unless_it_is_gone_or_its_owner_is_dead(tmp_path: Path) -> None:
-    assert not may_be_owned(tmp_path / "gone", HERE)
-    write_owner(tmp_path, DEAD)
-    assert not may_be_owned(tmp_path, HERE)
+def test_what_a_later_version_wrote_beside_is_not_looked_at(tmp_path: Path) -> None:
     write_owner(tmp_path, HERE)
-    assert may_be_owned(tmp_path, HERE)
-    assert not may_be_owned(tmp_path / OWNER_FILE, HERE), "a file in the place of a folder"
-    assert may_be_owned(tmp_path / ("x" * 300), HERE), "what can't be looked at"
+    file = tmp_path / OWNER_FILE
+    file.write_text(json.dumps({**json.loads(file.read_text()), "since": "v9"}))
+    assert read_owner(tmp_path) == HERE
+
+
+def test_a_folder_that_cannot_be_looked_at_may_be_there(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    seen = {name: may_be_there(tmp_path / name) for name in (".", "gone", "file", "file/below", "x" * 300)}
+    assert seen == {".": True, "gone": False, "file": False, "file/below": False, "x" * 300: True}
 
 
 def test_a_second_one_is_too_late(tmp_path: Path) -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 CLEAN_UP_SECONDS = 10.0
 
@@ -17,21 +21,25 @@ CLEAN_UP_SECONDS = 10.0
 def command(root_dir: Path | None) -> None:
     """Remove containers, networks, volumes and folders of runs whose process is gone, kept ones included.
 
-    A run that still lives on this machine is left alone. Exit status: 3 when no engine answers, else 0.
+    A run that still lives on this machine is left alone, and so is one of another state folder: it is named, with the
+    command that removes it. Exit status: 3 when no engine answers, else 0.
     """
     import trio
 
     from kubelet_emu.embedding.instances import default_root
 
     root = root_dir or default_root(os.environ, os.getuid())
-    removed = trio.run(_sweep, root)
+    removed, elsewhere = trio.run(_sweep, root)
     for name in removed:
         click.echo(f"removed what run {name} had left")
-    if not removed:
+    for name, other in elsewhere.items():
+        click.echo(f"left alone what run {name} had left: kubelet-emu prune --root-dir {other} removes it", err=True)
+    if not (removed or elsewhere):
         click.echo("nothing is left behind", err=True)
 
 
-async def _sweep(root: Path) -> tuple[str, ...]:
+async def _sweep(root: Path) -> tuple[tuple[str, ...], Mapping[str, Path]]:
+    """Remove what this state folder knows of; return the runs, and those of other state folders with their roots."""
     import trio
 
     from kubelet_emu.embedding.instances import new_instance_id
@@ -40,8 +48,9 @@ async def _sweep(root: Path) -> tuple[str, ...]:
     async with DockerRuntime(new_instance_id(), root=root) as runtime:
         try:
             removed = await runtime.sweep_dead_owners(include_kept=True)
+            elsewhere = await runtime.cleaner.dead_elsewhere()
             await runtime.remove_own_pause_image()
         finally:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
                 await runtime.remove_all()
-        return removed
+        return removed, elsewhere

@@ -1,6 +1,7 @@
 """Removes what instances of kubelet-emu left in the engine: our own, and those whose owners are proven dead.
 
-Nothing without our instance label is ever looked at.
+Nothing without our instance label is ever looked at, and what another state folder still knows of is left to that one:
+somebody may go on with it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from runtime.docker import naming
 from runtime.docker.folders import FolderStore, folder_names
 from runtime.docker.nurseries import calls_side_by_side
 from runtime.docker.owner import Owner
-from runtime.docker.state_folder import OWNER_FILE, give_up, may_be_owned, read_owner, write_owner
+from runtime.docker.state_folder import OWNER_FILE, give_up, may_be_there, read_owner, write_owner
 from runtime.docker.volumes import volumes_folder
 
 if TYPE_CHECKING:
@@ -67,18 +68,32 @@ class Cleaner:
     async def sweep_dead_owners(self, *, include_kept: bool = False) -> tuple[str, ...]:
         """Remove objects of dead owners on this host and return their instances.
 
-        An instance whose owner file names a living process is left alone, as are kept ones unless asked for.
+        An instance whose owner file names a living process is left alone, as are those that have a folder in another
+        root, and kept ones unless asked for.
         """
-        owned: dict[str, list[Mapping[str, str]]] = {}
-        for labels in [*await self._container_labels(), *await self._volume_labels(), *self._folder_labels()]:
-            owned.setdefault(labels[naming.INSTANCE_LABEL], []).append(labels)
         removed = []
-        for name, found in owned.items():
-            if self._is_dead(name, found, include_kept=include_kept) and self._is_given_up(name):
+        for name, found in (await self._labels_by_instance()).items():
+            is_wanted = (
+                self._is_dead(name, found, include_kept=include_kept) and self._root_elsewhere(name, found) is None
+            )
+            if is_wanted and self._is_given_up(name):
                 await self._remove(name)
                 removed.append(name)
         self._remove_unowned_folders()
         return tuple(sorted(removed))
+
+    async def dead_elsewhere(self) -> Mapping[str, Path]:
+        """Return the root of each dead instance that another root has a folder of, kept ones included."""
+        found = await self._labels_by_instance()
+        dead = {name: each for name, each in found.items() if self._is_dead(name, each, include_kept=True)}
+        roots = {name: self._root_elsewhere(name, each) for name, each in dead.items()}
+        return {name: root for name, root in sorted(roots.items()) if root is not None}
+
+    async def _labels_by_instance(self) -> dict[str, list[Mapping[str, str]]]:
+        owned: dict[str, list[Mapping[str, str]]] = {}
+        for labels in [*await self._container_labels(), *await self._volume_labels(), *self._folder_labels()]:
+            owned.setdefault(labels[naming.INSTANCE_LABEL], []).append(labels)
+        return owned
 
     def _is_dead(self, instance: str, found: list[Mapping[str, str]], *, include_kept: bool) -> bool:
         """Tell whether all owners of an instance's objects are dead, and nobody else has taken it over."""
@@ -86,14 +101,26 @@ class Cleaner:
             return False
         if not include_kept and any(naming.KEEP_LABEL in labels for labels in found):
             return False
-        current = None if self.volumes.root is None else read_owner(self.volumes.root / "instances" / instance)
+        current = self._owner_of_folder(instance)
         if current is not None:
             return current.is_proven_dead(self.owner)
         owners = [Owner.of_labels(labels) for labels in found]
-        if not all(owner is not None and owner.is_proven_dead(self.owner) for owner in owners):
-            return False
-        roots = {labels[naming.ROOT_LABEL] for labels in found if naming.ROOT_LABEL in labels}
-        return not any(may_be_owned(Path(root) / "instances" / instance, self.owner) for root in roots)
+        return all(owner is not None and owner.is_proven_dead(self.owner) for owner in owners)
+
+    def _root_elsewhere(self, instance: str, found: list[Mapping[str, str]]) -> Path | None:
+        """Return another root that has a folder of an instance: who uses that one goes on with it, or removes it."""
+        if self._owner_of_folder(instance) is not None:
+            return None
+        roots = [Path(labels[naming.ROOT_LABEL]) for labels in found if naming.ROOT_LABEL in labels]
+        return next(
+            (root for root in roots if not self._is_own(root) and may_be_there(root / "instances" / instance)), None
+        )
+
+    def _owner_of_folder(self, instance: str) -> Owner | None:
+        return None if self.volumes.root is None else read_owner(self.volumes.root / "instances" / instance)
+
+    def _is_own(self, root: Path) -> bool:
+        return self.volumes.root is not None and self.volumes.root.resolve() == root.resolve()
 
     def _is_given_up(self, instance: str) -> bool:
         """Let nobody go on with a dead run; False when somebody was quicker."""

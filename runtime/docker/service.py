@@ -385,7 +385,10 @@ class DockerRuntime:
     # Beyond the interface
 
     async def sweep_dead_owners(self, *, include_kept: bool = False) -> tuple[str, ...]:
-        """Remove what belongs to owners proven dead on this host; return the instances whose objects went."""
+        """Remove what belongs to owners proven dead on this host; return the instances whose objects went.
+
+        What another root has a folder of is left to whoever uses that one.
+        """
         return await self.cleaner.sweep_dead_owners(include_kept=include_kept)
 
     async def remove_all(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -26,10 +27,14 @@ GIVEN_UP_FILE = "given-up"
 
 
 def read_owner(folder: Path) -> Owner | None:
-    """Return who claimed a folder last, None when nobody wrote that down or it can't be read."""
+    """Return who claimed a folder last, None when nobody wrote that down or it can't be read.
+
+    What a later version wrote beside is not looked at.
+    """
     try:
-        return Owner(**json.loads((folder / OWNER_FILE).read_text()))
-    except (OSError, ValueError, TypeError):
+        written = json.loads((folder / OWNER_FILE).read_text())
+        return Owner(**{name: written[name] for name in attrs.fields_dict(Owner)})
+    except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
@@ -47,15 +52,14 @@ def is_dead(folder: Path, here: Owner) -> bool:
     return owner is not None and owner.is_proven_dead(here)
 
 
-def may_be_owned(folder: Path, here: Owner) -> bool:
-    """Tell whether a folder of another state folder has an owner who lives, or can't be looked at from here."""
+def may_be_there(folder: Path) -> bool:
+    """Tell whether a folder is there, as far as this user can tell: what can't be looked at may be."""
     try:
-        (folder / OWNER_FILE).stat()
+        return stat.S_ISDIR(folder.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
         return True
-    return not is_dead(folder, here)
 
 
 def take_over(folder: Path, here: Owner) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,7 +29,9 @@ from runtime.api import (
     VolumeConfig,
 )
 from runtime.docker import DockerRuntime, naming
+from runtime.docker.folders import FolderStore
 from runtime.docker.owner import Owner
+from runtime.docker.volumes import volumes_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -191,19 +194,36 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.mark.usefixtures("kept_alone")
-async def test_a_sweep_leaves_what_somebody_with_another_state_folder_goes_on_with(
-    engine: APIClient, tmp_path: Path
+@pytest.mark.parametrize("words", [(), ("keep",)], ids=["killed", "killed and kept"])
+async def test_a_sweep_leaves_what_another_state_folder_knows_of(
+    engine: APIClient, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     instance, theirs, mine = new_instance(), tmp_path / "theirs", tmp_path / "mine"
-    end(owner_process(instance, str(theirs)))
+    end(owner_process(instance, str(theirs), *words))
     before = everything_of(engine, instance)
-    async with DockerRuntime(instance, root=theirs) as adopting:  # its objects still name the dead process
-        async with DockerRuntime(new_instance(), root=mine) as other:
-            assert instance not in await other.sweep_dead_owners()
-            assert everything_of(engine, instance) == before
-            await other.remove_all()
-        await adopting.remove_all()
+    async with DockerRuntime(new_instance(), root=mine) as other:
+        assert instance not in await other.sweep_dead_owners(include_kept=True)
+        assert (await other.cleaner.dead_elsewhere())[instance] == theirs
+        assert everything_of(engine, instance) == before
+        FolderStore(volumes_folder(theirs, instance)).remove_all()
+        shutil.rmtree(theirs)
+        assert instance not in await other.cleaner.dead_elsewhere()
+        assert instance in await other.sweep_dead_owners(include_kept=True)
+        await other.remove_all()
     assert everything_of(engine, instance) == []
+
+
+async def test_a_state_folder_is_known_by_any_of_its_names(engine: APIClient, tmp_path: Path) -> None:
+    instance, root, link = new_instance(), tmp_path / "root", tmp_path / "link"
+    link.symlink_to(root)
+    end(owner_process(instance, str(root)))
+    (root / "instances" / instance / "runtime-owner.json").write_text("torn")
+    async with DockerRuntime(new_instance(), root=link) as other:
+        assert instance not in await other.cleaner.dead_elsewhere()
+        assert instance in await other.sweep_dead_owners()
+        await other.remove_all()
+    assert everything_of(engine, instance) == []
+    assert instance_folders(root) == []
 
 
 @pytest.mark.usefixtures("kept_alone")

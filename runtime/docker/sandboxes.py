@@ -41,22 +41,32 @@ class Sandboxes:
     async def run(self, config: PodSandboxConfig) -> SandboxID:
         """Create and start a sandbox; one of this name and attempt that runs is adopted."""
         while True:
-            tried, cgroup = self.rights.oom_scores.of_sandboxes, self.cgroups.labels_for(config)
-            sandbox_id = SandboxID(await self._create(config, tried, cgroup))
-            self.cgroups.learn(sandbox_id, cgroup)
-            try:
-                await self.bridge.write(lambda client: client.start(sandbox_id))  # noqa: B023 - awaited here
-            except CRIError as error:
-                await self.cgroups.remove(sandbox_id, functools.partial(self.maker.remove, sandbox_id))
-                if tried is not None and _may_be_refused_oom_score(str(error)):
-                    self.rights.oom_scores.refuse()
-                elif cgroup and "cgroup" in str(error):
-                    self.rights.pod_cgroups.refuse(str(error))
-                else:
-                    raise
-                continue
-            await self.cgroups.limit(sandbox_id, config.resources)
-            return sandbox_id
+            cgroup = self.cgroups.labels_for(config)
+            async with self.rights.oom_scores.of_sandboxes() as oom_score_adj:
+                sandbox_id = await self._started(config, oom_score_adj, cgroup)
+            if sandbox_id is not None:
+                await self.cgroups.limit(sandbox_id, config.resources)
+                return sandbox_id
+
+    async def _started(
+        self, config: PodSandboxConfig, oom_score_adj: int | None, cgroup: Mapping[str, str]
+    ) -> SandboxID | None:
+        """Create and start a sandbox; None, and nothing is left, when the engine has no right to what was tried."""
+        sandbox_id = SandboxID(await self._create(config, oom_score_adj, cgroup))
+        self.cgroups.learn(sandbox_id, cgroup)
+        try:
+            await self.bridge.write(lambda client: client.start(sandbox_id))
+        except CRIError as error:
+            await self.cgroups.remove(sandbox_id, functools.partial(self.maker.remove, sandbox_id))
+            if oom_score_adj is not None and _may_be_refused_oom_score(str(error)):
+                self.rights.oom_scores.refuse()
+            elif cgroup and "cgroup" in str(error):
+                self.rights.pod_cgroups.refuse(str(error))
+            else:
+                raise
+            return None
+        self.rights.oom_scores.learn(oom_score_adj)
+        return sandbox_id
 
     async def _create(self, config: PodSandboxConfig, oom_score_adj: int | None, cgroup: Mapping[str, str]) -> str:
         name_with = functools.partial(naming.sandbox_name, config.metadata)
@@ -125,7 +135,10 @@ class Sandboxes:
 
     async def status(self, sandbox_id: SandboxID) -> PodSandboxStatus:
         """Return one sandbox with its addresses; NotFoundError."""
-        return convert.sandbox_status(await self.inspect(sandbox_id))
+        inspected = await self.inspect(sandbox_id)
+        if inspected["State"].get("Running"):
+            self.rights.oom_scores.learn(inspected["HostConfig"].get("OomScoreAdj"))
+        return convert.sandbox_status(inspected)
 
     async def inspect(self, sandbox_id: SandboxID | ContainerID) -> Any:  # noqa: ANN401 - the engine's JSON
         """Return the engine's inspect; NotFoundError."""

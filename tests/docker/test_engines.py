@@ -280,3 +280,36 @@ async def test_the_engine_ends_a_connection_before_it_answers(behind: PodMaker, 
     stand_in.answer("POST .*/exec/.*/start", 0, times=1)
     with pytest.raises(RuntimeUnavailableError, match="does not answer"):
         await behind.runtime.exec_sync(container_id, ("true",))
+
+
+async def test_many_pods_find_out_together_that_the_score_is_refused(
+    stand_in: StandIn, engine: APIClient, busybox: ImageID
+) -> None:
+    stand_in.refuse(r"POST .*/start", 500, "runc: write /proc/self/oom_score_adj: permission denied", times=1)
+    notes: list[str] = []
+    async with DockerRuntime(new_instance(), base_url=stand_in.url, on_note=notes.append) as runtime:
+        async with trio.open_nursery() as nursery:
+            for _ in range(5):
+                nursery.start_soon(runtime.run_pod_sandbox, sandbox_config())
+        starts = [request for request in stand_in.requests if request.endswith("/start")]
+        scores = [
+            engine.inspect_container(sandbox.id)["HostConfig"]["OomScoreAdj"]
+            for sandbox in await runtime.list_pod_sandboxes()
+        ]
+        await runtime.remove_all()
+    assert len(starts) == 5 + 1
+    assert scores == 5 * [0]
+    assert len(notes) == 1
+
+
+async def test_a_process_learns_the_score_from_a_sandbox_that_is_there(engine: APIClient, busybox: ImageID) -> None:
+    instance = new_instance()
+    notes: list[str] = []
+    async with DockerRuntime(instance) as before:
+        sandbox_id = await before.run_pod_sandbox(sandbox_config())
+    async with DockerRuntime(instance, on_note=notes.append) as runtime:
+        score = engine.inspect_container(sandbox_id)["HostConfig"]["OomScoreAdj"]
+        await runtime.pod_sandbox_status(sandbox_id)
+        await runtime.remove_all()
+        await runtime.remove_own_pause_image()
+    assert len(notes) == (score == 0)

@@ -9,6 +9,7 @@ import trio
 from simulated_world import a_world
 
 from kubelet_emu.simulator.host_files import MachineHostPaths
+from kubelet_emu.volumes.content import SetUpError
 from kubelet_emu.volumes.host_path import Creation, FileKind
 from runtime.api import Mount, SubPathError, VolumeConfig, VolumeFile
 from runtime.simulated.streams import Pipe
@@ -146,9 +147,22 @@ def test_host_paths_are_made_in_the_machine_alone(tmp_path: Path) -> None:
     files.make(f"{tmp_path}/nothing", Creation.NOTHING)
     looked = [files.look(f"{tmp_path}/{name}") for name in ("dir", "there", "there/file", "nothing")]
     assert looked == [FileKind.DIRECTORY, FileKind.DIRECTORY, FileKind.FILE, FileKind.MISSING]
-    with pytest.raises(OSError, match="No such file"):
+    with pytest.raises(SetUpError, match=f"^open {tmp_path}/none/file: no such file or directory$"):
         files.make(f"{tmp_path}/none/file", Creation.FILE)
     assert [path.name for path in tmp_path.rglob("*")] == ["there"]
+
+
+def test_files_of_the_real_machine_have_their_kind_in_the_simulated_one(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not for a simulated pod")
+    tree = Tree(Directory(), lambda: 0.0)
+    files = MachineHostPaths(tree)
+    with pytest.raises(SetUpError, match=f"^mkdir {tmp_path}/file: not a directory$"):
+        files.make(f"{tmp_path}/file/d", Creation.DIRECTORY)
+    files.make(f"{tmp_path}/file", Creation.NOTHING)
+    files.make(f"{tmp_path}", Creation.NOTHING)
+    node = tree.get(f"{tmp_path}/file")
+    assert isinstance(node, File)
+    assert (node.data, files.look(f"{tmp_path}/file")) == (b"", FileKind.FILE)
 
 
 def test_a_pipe_of_the_machine_is_something_else() -> None:

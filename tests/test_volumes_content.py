@@ -223,6 +223,15 @@ def test_fs_group_owns_and_may_read_the_files() -> None:
     assert update.tree["..2026_12_02_01_02_03.456789000/k"] == VolumeFile(data=b"1", mode=0o640, gid=7)
 
 
+def test_a_path_is_written_in_its_shortest_form() -> None:
+    payload = {"./x//y": PayloadFile(b"1", 0o644), "d/": PayloadFile(b"2", 0o644)}
+    update = plan_update(payload, NOW)
+    assert update is not None
+    directory = update.written.directory
+    assert list(update.tree) == [f"{directory}/x/y", f"{directory}/d", "..data", "x", "d"]
+    assert plan_update(payload, NOW, update.written) is None
+
+
 @pytest.mark.parametrize("path", ["", "/a", "a/../b", "..a", "..", "a" * 256, "/".join(["a" * 200] * 21)])
 def test_a_path_that_leaves_the_volume_is_refused(path: str) -> None:
     with pytest.raises(PayloadError):
@@ -293,7 +302,8 @@ def test_what_a_machine_refuses_is_told_in_a_kubelets_words(tmp_path: Path) -> N
     for call, path in (
         (lambda at: host.make(at, Creation.FILE), tmp_path / "none" / "f"),
         (lambda at: host.make(at, Creation.DIRECTORY), tmp_path / "nowhere"),
-        (lambda at: host.make(at, Creation.DIRECTORY), tmp_path / "file" / "d"),
+        (lambda at: host.make(at, Creation.DIRECTORY), tmp_path / "file" / "d" / "e"),
+        (lambda at: host.make(at, Creation.FILE), tmp_path / "file" / "f"),
         (host.look, tmp_path / "loop"),
     ):
         with pytest.raises(SetUpError) as raised:
@@ -302,7 +312,8 @@ def test_what_a_machine_refuses_is_told_in_a_kubelets_words(tmp_path: Path) -> N
     assert told == [
         f"open {tmp_path}/none/f: no such file or directory",
         f"mkdir {tmp_path}/nowhere: file exists",
-        f"mkdir {tmp_path}/file/d: not a directory",
+        f"mkdir {tmp_path}/file: not a directory",
+        f"open {tmp_path}/file/f: not a directory",
         f"stat {tmp_path}/loop: too many levels of symbolic links",
     ]
 

@@ -5,12 +5,13 @@ What is on the machine that runs us may be looked at, so that `type: Directory` 
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from kubelet_emu.volumes.host_files import LocalHostPaths
-from kubelet_emu.volumes.host_path import Creation, FileKind
+from kubelet_emu.volumes.host_path import Creation, FileKind, check_parents
 from runtime.simulated.tree import Directory, File
 
 if TYPE_CHECKING:
@@ -35,14 +36,22 @@ class MachineHostPaths:
         return FileKind.OTHER
 
     def make(self, path: str, creation: Creation) -> None:
-        """Make a directory with its parents (0755) or an empty file (0644); OSError."""
+        """Make a directory with its parents (0755) or an empty file (0644); SetUpError.
+
+        What is on the real machine alone and is no directory has an empty file in its place.
+        """
         match creation:
             case Creation.NOTHING:
-                return
+                is_there = self.tree.get(path) is not None
+                if not is_there and self.look(path) not in {FileKind.DIRECTORY, FileKind.MISSING}:
+                    self._put_file(path)
             case Creation.DIRECTORY:
+                check_parents(path, creation, self.look)
                 self.tree.make_directories(path)
             case Creation.FILE:
-                folder = path.rpartition("/")[0]
-                if LocalHostPaths().look(folder) is FileKind.DIRECTORY:
-                    self.tree.make_directories(folder)
-                self.tree.put(path, File())
+                check_parents(path, creation, self.look)
+                self._put_file(path)
+
+    def _put_file(self, path: str) -> None:
+        self.tree.make_directories(posixpath.dirname(path))
+        self.tree.put(path, File())

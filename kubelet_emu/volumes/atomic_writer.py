@@ -7,6 +7,7 @@ Source: kubelet v1.36 pkg/volume/util/atomic_writer.go.
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -54,8 +55,7 @@ def plan_update(
     With a gid (fsGroup) files get the group and its read bit. Source: kubelet v1.36 AtomicWriter.Write,
     SetVolumeOwnership of a read-only volume.
     """
-    for path in payload:
-        _check(path)
+    payload = _cleaned(payload)
     if old is not None and old.payload == payload and old.gid == gid:
         return None
     directory = f"..{now:%Y_%m_%d_%H_%M_%S}.{now.microsecond * 1000:09d}"
@@ -83,10 +83,17 @@ def top_level(payload: Payload) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path.partition("/")[0] for path in payload))
 
 
+def _cleaned(payload: Payload) -> Payload:
+    """Return a payload with the shortest form of each path, `./a//b/` is `a/b` (kubelet v1.36 validatePayload)."""
+    for path in payload:
+        _check(path)
+    return {posixpath.normpath(path): file for path, file in payload.items()}
+
+
 def _check(path: str) -> None:
     """Refuse a path that the writer can't keep inside its volume (kubelet v1.36 validatePath)."""
     if not path:
-        raise PayloadError("invalid path: must not be empty")
+        raise PayloadError('invalid path: must not be empty: ""')
     if path.startswith("/"):
         raise PayloadError(f"invalid path: must be relative path: {path}")
     if len(path) > MAX_PATH:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from kubelet_emu.volumes.content import SetUpError
-from kubelet_emu.volumes.host_path import Creation, FileKind
+from kubelet_emu.volumes.host_path import Creation, FileKind, check_parents, refused
+
+if TYPE_CHECKING:
+    from kubelet_emu.volumes.content import SetUpError
 
 _KINDS = {
     stat.S_IFDIR: FileKind.DIRECTORY,
@@ -34,24 +38,18 @@ class LocalHostPaths:
 
     def make(self, path: str, creation: Creation) -> None:
         """Make a directory with its parents (0755) or an empty file (0644) without them; SetUpError."""
-        match creation:
-            case Creation.NOTHING:
-                return
-            case Creation.DIRECTORY:
-                try:
-                    Path(path).mkdir(mode=0o755, parents=True, exist_ok=True)
-                except OSError as error:
-                    raise _refused("mkdir", path, error) from error
-            case Creation.FILE:
-                try:
-                    Path(path).touch(mode=0o644)
-                except OSError as error:
-                    raise _refused("open", path, error) from error
+        if creation is Creation.NOTHING:
+            return
+        check_parents(path, creation, self.look)
+        is_file = creation is Creation.FILE
+        try:
+            Path(path).touch(0o644) if is_file else Path(path).mkdir(0o755, parents=True, exist_ok=True)
+        except OSError as error:
+            raise _refused("open" if is_file else "mkdir", path, error) from error
 
 
 def _refused(call: str, path: str, error: OSError) -> SetUpError:
-    """Return what a kubelet says of a call that its machine refused (Go's PathError)."""
-    return SetUpError(f"{call} {error.filename or path}: {(error.strerror or str(error)).lower()}")
+    return refused(call, str(error.filename or path), error.errno or errno.EIO)
 
 
 @define

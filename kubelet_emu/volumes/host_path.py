@@ -6,9 +6,16 @@ Pure: what is at a path is told by whoever can look. Source: kubelet v1.36 pkg/v
 from __future__ import annotations
 
 import enum
+import os
+from errno import ENOENT, ENOTDIR
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from kubelet_emu.api import reasons_creation
 from kubelet_emu.volumes.content import SetUpError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class FileKind(enum.Enum):
@@ -59,3 +66,26 @@ def check_host_path(path: str, kind: str, found: FileKind) -> Creation:
     if found is not required:
         raise SetUpError(reasons_creation.HOST_PATH_TYPE_CHECK_FAILED.format(path=path, kind=required.value))
     return Creation.NOTHING
+
+
+def check_parents(path: str, creation: Creation, look: Callable[[str], FileKind]) -> None:
+    """Refuse to make what can't be made: below what is no directory, or a file in a directory that is missing.
+
+    SetUpError has the text of the call that fails. Source: Go's os.MkdirAll, os.OpenFile.
+    """
+    call = "open" if creation is Creation.FILE else "mkdir"
+    for parent in (str(each) for each in reversed(PurePosixPath(path).parents)):
+        match look(parent):
+            case FileKind.DIRECTORY:
+                continue
+            case FileKind.MISSING if call == "mkdir":
+                return
+            case FileKind.MISSING:
+                raise refused(call, path, ENOENT)
+            case _:
+                raise refused(call, path if call == "open" else parent, ENOTDIR)
+
+
+def refused(call: str, path: str, number: int) -> SetUpError:
+    """Return what a kubelet says of a call that its machine refused (Go's PathError)."""
+    return SetUpError(f"{call} {path}: {os.strerror(number).lower()}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.control.protocol import Message
     from kubelet_emu.control.server import ControlServer
-    from kubelet_emu.control.serving import Pulls
+    from kubelet_emu.control.serving import Clean, Pulls
 
 FACTS = RunFacts(id="1a2b3c4d", pid=7, started_at="2026-01-01T00:00:00Z", manifests=("pod.yaml",), version="0.1.0")
 
@@ -68,10 +68,10 @@ class ControlRig:
 
 
 @asynccontextmanager
-async def a_run(pulls: Pulls = tuple) -> AsyncIterator[ControlRig]:
+async def a_run(pulls: Pulls = tuple, clean: Clean = dict) -> AsyncIterator[ControlRig]:
     """Give a run with a client; the clock is the test's."""
     async with open_node(NodeOptions()) as node:
-        server = make_server(node.cluster, FACTS, node.events, pulls)
+        server = make_server(node.cluster, FACTS, node.events, pulls, clean)
         async with trio.open_nursery() as nursery:
             near, far = trio.testing.memory_stream_pair()
             nursery.start_soon(server.serve, far)

@@ -72,6 +72,14 @@ def test_of_an_owned_object_that_is_gone_nothing_stays(folder: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["00000001.json"]
 
 
+def test_an_object_is_written_as_it_may_be_shown(folder: Path) -> None:
+    server = a_server()
+    server.subscribe(ObjectKeeper(folder, on_failure=pytest.fail, clean=lambda obj: {**obj, "status": {"reason": "x"}}))
+    server.create(a_pod("a"))
+    (pod,) = read_kept(folder).objects
+    assert pod.status.reason == "x"  # type: ignore[attr-defined]  # a pod
+
+
 def test_what_manifests_have_and_secrets_are_not_kept(folder: Path) -> None:
     server = a_kept_server(folder)
     server.create(ConfigMap(metadata=ObjectMeta(name="c", namespace="default")))

@@ -61,6 +61,23 @@ async def test_pods_are_listed_and_got_as_the_api_has_them(autojump_clock: MockC
     assert other["items"] == []
 
 
+async def test_objects_are_shown_without_what_nobody_may_see(autojump_clock: MockClock) -> None:
+    async with a_run(clean=lambda obj: {**obj, "status": {"message": "***"}}) as rig:
+        await rig.running()
+        (pod,) = (await rig.client.call("list", kind="Pod"))["items"]  # type: ignore[misc]
+        shown = [(await rig.client.call("get", kind="Pod", name="web"))["object"], pod]
+        async with aclosing(rig.client.events("watch", kind="Pod", name="web")) as events:
+            async for event in events:
+                if event["type"] == "SYNCED":
+                    await (await rig.connect()).call("delete", pod="web", gracePeriodSeconds=3)
+                    continue
+                shown.append(event["object"])
+                if event["type"] == "DELETED":
+                    break
+    assert len(shown) > 4
+    assert {each["status"]["message"] for each in shown} == {"***"}  # type: ignore[index]  # objects all
+
+
 async def test_events_have_the_form_of_their_api(autojump_clock: MockClock) -> None:
     async with a_run() as rig:
         await rig.running()

@@ -103,6 +103,19 @@ def test_forms_of_a_value_in_a_text(value: str, text: str, left: str) -> None:
     assert secrets.scrub(text) == left
 
 
+def test_messages_in_the_status_of_an_object_have_no_value() -> None:
+    status = {"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"message": f"key {VALUE}"}}}]}
+    obj = {"kind": "Pod", "metadata": {"name": VALUE}, "status": {**status, "podIPs": [{"ip": VALUE}], "message": None}}
+    secrets = SecretValues()
+    assert secrets.clean_object(obj) == obj
+    secrets.learn(a_secret(token=VALUE).manifest, {})
+    cleaned = secrets.clean_object(obj)
+    terminated = {"terminated": {"message": "key ***"}}
+    expected = {"phase": "Failed", "containerStatuses": [{"state": terminated}], "podIPs": [{"ip": VALUE}]}
+    assert cleaned == {**obj, "status": {**expected, "message": None}}
+    assert secrets.clean_object({"kind": "Secret", "data": VALUE}) == {"kind": "Secret", "data": VALUE}
+
+
 @pytest.mark.parametrize("is_first", [True, False], ids=["the pod first", "the secret first"])
 def test_what_a_manifest_shows_anyway_is_left(is_first: bool) -> None:  # noqa: FBT001 - a table's column
     pod = ManifestRecord(ref=POD, manifest={"kind": "Pod", "spec": {"containers": [{"image": "postgres:16"}]}})

@@ -47,7 +47,8 @@ class Kept:
 class ObjectKeeper:
     """Writes each change of an object to `folder` (mode 0700, made here); `APIServer.subscribe` calls it.
 
-    `files` are those of the process before, whose folder this one goes on with.
+    `files` are those of the process before, whose folder this one goes on with; `clean` takes the values of Secrets out
+    of what is written.
 
     Of an object that is gone its key stays, so that it isn't created a second time; objects with an owner leave
     nothing, for nobody creates them by name. Where a file can't be written `on_failure` gets one line, once, and
@@ -57,6 +58,7 @@ class ObjectKeeper:
     folder: Path
     on_failure: Callable[[str], None]
     files: dict[ObjectKey, Path] = field(factory=dict)
+    clean: Callable[[Mapping[str, object]], dict[str, object]] = dict
     _count: int = field(init=False)
     _has_failed: bool = field(default=False, init=False)
 
@@ -80,7 +82,7 @@ class ObjectKeeper:
         key = key_of(obj)
         file = self.files.get(key) or self._new_file(key)
         if event.type is not WatchEventType.DELETED:
-            _write(file, {"key": key, "object": encode(obj)})
+            _write(file, {"key": key, "object": self.clean(encode(obj))})
         elif obj.metadata.owner_references:
             file.unlink(missing_ok=True)
             del self.files[key]

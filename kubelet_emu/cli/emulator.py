@@ -162,7 +162,8 @@ def _keep_objects(running: Running, api: APIServer) -> None:
         running.emit(NoteRecord(level="warning", text=text))
 
     files = {} if plan.dead is None else dict(plan.dead.kept.files)
-    api.subscribe(ObjectKeeper(objects_folder(plan.instance), on_failure=warn, files=files))
+    folder = objects_folder(plan.instance)
+    api.subscribe(ObjectKeeper(folder, on_failure=warn, files=files, clean=running.clean))
 
 
 async def _clean_up(runtime: DockerRuntime) -> None:

@@ -153,7 +153,7 @@ class _Run:
         self.waits = WaitWatch(self.session.facts, self._tell_waiting)
         self.pulls = PullWatch(self._tell_of_pull if self.outputs.live is None else None)
         if not options.is_simulated:
-            self.reach = Reach(self.plan, self.timebase.epoch, self._pulls_told)
+            self.reach = Reach(self.plan, self.timebase.epoch, self._pulls_told, self.outputs.secrets.clean_object)
         if self.outputs.live is not None:
             self.screen = self._screen(self.outputs.live)
         watching = () if self.screen is None else (AfterEnd(self.screen),)
@@ -258,7 +258,12 @@ class _Run:
             self._make_folder()
             control = self.reach.open()
         running = Running(
-            plan=self.plan, emit=self.emit, timebase=self.timebase, on_pull=self._on_pull, control=control
+            plan=self.plan,
+            emit=self.emit,
+            timebase=self.timebase,
+            on_pull=self._on_pull,
+            control=control,
+            clean=self.outputs.secrets.clean_object,
         )
         try:
             return await self.session.run(lambda: open_emulator(running))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kubelet_emu.cli.run_plan import Plan
-    from kubelet_emu.control.serving import Pulls
+    from kubelet_emu.control.serving import Clean, Pulls
     from kubelet_emu.journal.journal import Sink
 
 
@@ -28,6 +28,7 @@ class Reach:
     plan: Plan
     epoch: datetime
     pulls: Pulls = tuple
+    clean: Clean = dict
     events: EventLog = field(factory=EventLog, init=False)
     _keeper: RecordKeeper = field(init=False)
 
@@ -54,7 +55,7 @@ class Reach:
         )
         facts.write(folder)
         self._keeper.open(folder)
-        return Control(folder=folder, facts=facts, events=self.events, pulls=self.pulls)
+        return Control(folder=folder, facts=facts, events=self.events, pulls=self.pulls, clean=self.clean)
 
     def close(self, say: Callable[[str], None]) -> None:
         """Close the records; say it when they are not whole."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kubelet_emu.cli.going_on import DeadRun
     from kubelet_emu.cli.inputs import Inputs
@@ -49,10 +49,11 @@ class Plan:
 
 @frozen(kw_only=True)
 class Running:
-    """What an emulator needs of the run it belongs to."""
+    """What an emulator needs of the run it belongs to; `clean` takes the values of Secrets out of an object."""
 
     plan: Plan
     emit: Callable[[Record], None]
     timebase: Timebase
     on_pull: Callable[[PullUpdate], None] | None = None
     control: Control | None = None
+    clean: Callable[[Mapping[str, object]], dict[str, object]] = dict

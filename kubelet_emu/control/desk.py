@@ -13,7 +13,7 @@ from kubelet_emu.journal.records import ObjectRef, RequestRecord
 from runtime.api import ContainerState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from kubelet_emu.api.v1 import Pod
     from kubelet_emu.apiserver.objects import APIObject
@@ -28,10 +28,11 @@ EVENT = "Event"
 
 @frozen(kw_only=True)
 class Desk:
-    """One run, as its methods see it."""
+    """One run, as its methods see it; `clean` takes the values of Secrets out of an object that is shown."""
 
     cluster: Cluster
     events: EventLog
+    clean: Callable[[Mapping[str, object]], dict[str, object]] = dict
 
     def now(self) -> str:
         """Return the run's time, RFC 3339 with microseconds."""
@@ -56,6 +57,10 @@ class Desk:
         if status is None or status.state is not ContainerState.RUNNING:
             raise ControlError(Reason.NOT_RUNNING, f'container not found ("{container}")')
         return status.id
+
+    def shown(self, obj: APIObject) -> dict[str, object]:
+        """Return an object as a second terminal may see it."""
+        return self.clean(to_json(obj))
 
     def note_request(self, pod: Pod, what: str, details: Mapping[str, object]) -> None:
         """Record that a second terminal asked for something."""

@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 
 from kubelet_emu.apiserver.errors import NotFoundError
 from kubelet_emu.apiserver.watches import WatchEventType
-from kubelet_emu.control.desk import DEFAULT_NAMESPACE, EVENT, Desk, to_json
+from kubelet_emu.control.desk import DEFAULT_NAMESPACE, EVENT, Desk
 from kubelet_emu.control.errors import ControlError, Reason
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Objects:
             events = (each.to_json(host) for each in self.desk.events.of(wanted.namespace))
             return [each for each in events if wanted.name in {None, _name_of(each)}]
         found = self.desk.cluster.api.list(wanted.kind, wanted.namespace)
-        return [to_json(each) for each in found if wanted.name in {None, each.metadata.name}]
+        return [self.desk.shown(each) for each in found if wanted.name in {None, each.metadata.name}]
 
     def _subscribe(self, wanted: Wanted, pending: _Pending) -> Callable[[], None]:
         """Have changes put into `pending`; the returned function ends that."""
@@ -151,7 +151,7 @@ class Objects:
         def on_change(event: WatchEvent) -> None:
             obj = event.object
             if wanted.accepts(obj.kind, obj.metadata.namespace or "", obj.metadata.name or ""):
-                pending.put({"type": event.type.value, "object": to_json(obj), "now": self.desk.now()})
+                pending.put({"type": event.type.value, "object": self.desk.shown(obj), "now": self.desk.now()})
 
         if wanted.kind == EVENT:
             return self.desk.events.subscribe(on_event)

@@ -16,7 +16,7 @@ from kubelet_emu.control.server import ControlServer, Streaming, open_socket
 from kubelet_emu.journal.records import NoteRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from kubelet_emu.cluster.cluster import Cluster
@@ -26,16 +26,21 @@ if TYPE_CHECKING:
     from kubelet_emu.control.server import Exchange
 
     Pulls = Callable[[], Iterable[Message]]
+    Clean = Callable[[Mapping[str, object]], dict[str, object]]
 
 
 @frozen(kw_only=True)
 class Control:
-    """What a run needs to be reached: its state folder, who it is, its events, and the pulls that have not ended."""
+    """What a run needs to be reached: its state folder, who it is, its events, and the pulls that have not ended.
+
+    `clean` takes the values of Secrets out of an object that is shown.
+    """
 
     folder: Path
     facts: RunFacts
     events: EventLog
     pulls: Pulls = tuple
+    clean: Clean = dict
 
     async def serve(self, cluster: Cluster, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve the socket until cancelled; where there can be none, say so and do without."""
@@ -47,14 +52,18 @@ class Control:
             task_status.started()
             return
         try:
-            await make_server(cluster, self.facts, self.events, self.pulls).run(listener, task_status=task_status)
+            await make_server(cluster, self.facts, self.events, self.pulls, self.clean).run(
+                listener, task_status=task_status
+            )
         finally:
             (self.folder / SOCKET).unlink(missing_ok=True)
 
 
-def make_server(cluster: Cluster, facts: RunFacts, events: EventLog, pulls: Pulls = tuple) -> ControlServer:
+def make_server(
+    cluster: Cluster, facts: RunFacts, events: EventLog, pulls: Pulls = tuple, clean: Clean = dict
+) -> ControlServer:
     """Return the server of a run, with all its methods."""
-    desk = Desk(cluster=cluster, events=events)
+    desk = Desk(cluster=cluster, events=events, clean=clean)
     objects, execs = Objects(desk), Execs(desk)
 
     async def info(params: Params, _: Exchange) -> Message:

@@ -68,6 +68,24 @@ class SecretValues:
         """Return a text without the values."""
         return text if self._pattern is None else self._pattern.sub(STAND_IN, text)
 
+    def clean_object(self, obj: Mapping[str, object]) -> dict[str, object]:
+        """Return an object as the API has it, without the values in the messages of its status."""
+        if self._pattern is None or "status" not in obj:
+            return dict(obj)
+        return {**obj, "status": self._clean_messages(obj["status"])}
+
+    def _clean_messages(self, value: object) -> object:
+        match value:
+            case Mapping():
+                return {
+                    key: self.scrub(item) if key == "message" and isinstance(item, str) else self._clean_messages(item)
+                    for key, item in value.items()
+                }
+            case list():
+                return [self._clean_messages(item) for item in value]
+            case _:
+                return value
+
     def clean(self, record: Record) -> Record:
         """Return a record without the values; what a container printed itself stays."""
         if self._pattern is None or isinstance(record, LogRecord | ManifestRecord):

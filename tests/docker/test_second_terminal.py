@@ -148,6 +148,54 @@ def test_a_pod_is_shown_asked_and_deleted_from_a_second_terminal(tmp_path: Path,
     assert list((run.root / "instances").iterdir()) == []
 
 
+SECRETIVE = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: keys}
+stringData: {token: CANARY-5up3r}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - &app
+    name: app
+    image: IMAGE
+    env: [{name: T, valueFrom: {secretKeyRef: {name: keys, key: token}}}]
+    command: [sh, -c, 'echo "$T" > /dev/termination-log; [ -e /files/1 ] || { touch /files/1; exit 3; }; sleep 100']
+    volumeMounts: [{name: files, mountPath: /files}]
+    readinessProbe:
+      periodSeconds: 1
+      exec: {command: [sh, -c, 'echo "$T"; [ -e /files/2 ] || { touch /files/2; exit 1; }']}
+  volumes: [{name: files, emptyDir: {}}]
+"""
+
+
+def test_a_second_terminal_and_the_state_folder_have_no_value_of_a_secret(tmp_path: Path, engine: APIClient) -> None:
+    del engine
+    with running(tmp_path, pod=SECRETIVE) as run:
+        asked = [
+            run.ask(*words)
+            for words in (
+                ("get", "pods", "-o", "yaml"),
+                ("ps", "web", "-o", "json"),
+                ("describe", "pod", "web"),
+                ("get", "events"),
+                ("why", "web"),
+            )
+        ]
+        folder = next((run.root / "instances").iterdir())
+        kept = [file.read_text() for file in (*(folder / "objects").iterdir(), *folder.glob("*.json*"))]
+    assert [status for status, *_ in asked] == [0] * 5
+    assert [out for _, out, err in asked if "CANARY" in out + err] == []
+    for shown in asked[:3]:
+        assert "***" in shown[1]
+    assert len(kept) > 2
+    assert [text for text in kept if "CANARY" in text or "Q0FOQVJZ" in text] == []
+
+
 def size(fd: int, rows: int, columns: int) -> None:
     """Give a terminal a size."""
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

@@ -75,6 +75,32 @@ HINTS = [
         "3 metadata.name: write my-pod"]),
     ("a container's name", POD + "  containers: [{name: My App.x, image: a}]", [
         "5 spec.containers[0].name: write my-app-x"]),
+    ("a label's prefix", "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {My_Co/App: a}}\nspec:\n" + C % "", [
+        "3 metadata.labels: write my-co/App"]),
+    ("a long name", f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {'a' * 70}_b}}\nspec:\n" + C % "", [
+        f"3 metadata.name: write {'a' * 70}-b"]),
+    ("a docker configuration that isn't shown", ("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"
+     "type: kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: x}"), [
+        "5 data[.dockerconfigjson]: "]),
+    ("a port without its field", POD + C % ", ports: [80]", [
+        "5 spec.containers[0].ports[0]: write {containerPort: 80}"]),
+    ("a variable as a shell has it", POD + C % ", env: [A=b=1]", [
+        '5 spec.containers[0].env[0]: write {name: A, value: "b=1"}']),
+    ("a variable's name alone", POD + C % ", env: [A]", ["5 spec.containers[0].env[0]: write name: A"]),
+    ("thousandths after a blank", POD + C % ", resources: {limits: {cpu: 500 m}}", [
+        "5 spec.containers[0].resources.limits[cpu]: write 500m"]),
+    ("small letters in a unit", POD + C % ", resources: {limits: {memory: 64mb}}", [
+        "5 spec.containers[0].resources.limits[memory]: write 64M or 64Mi"]),
+    ("limits without their line", POD + C % ", limits: {cpu: 1}", [
+        ("5 spec.containers[0].limits: 'limits' belongs to spec.containers[0].resources.limits: "
+         "is a line resources: missing?")]),
+    ("a handler that more than one probe could have", POD + C % ", httpGet: {port: 1}", [
+        "5 spec.containers[0].httpGet: "]),
+    ("a selector of a Job", ("apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n"
+     "  selector: {matchLabels: {a: b}}\n"
+     "  template: {spec: {restartPolicy: Never, containers: [{name: c, image: a}]}}"), [
+        ("6 spec.template.metadata.labels: leave the selector out: a server makes it, "
+         "and the labels that it selects")]),
     ("a name of nothing but marks", POD + "  containers: [{name: '__', image: a}]", ["5 spec.containers[0].name: "]),
     ("a template in quotes", "apiVersion: v1\nkind: Pod\nmetadata: {name: '{{ .Name }}'}\nspec:\n" + C % "", [
         ("3 metadata.name: is this a template that isn't filled in? "

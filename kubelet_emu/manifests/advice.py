@@ -26,7 +26,8 @@ LIKELY = 0.6
 _DURATION = r"(\d+)\s*(s|sec|seconds|m|min|h)"
 _DURATION_SECONDS = {"s": 1, "m": 60, "h": 3600}
 _UNFILLED = r"\{\{.*\}\}|\$\{\w+|\$\(\w+\)|<\w[^<>]*>"
-_BYTES = r"([0-9.]+)\s*([kKMGTPE]?)(i?)[bB]?"
+_BYTES = r"(?i)([0-9.]+)\s*([kmgtpe]?)(i?)b?"
+_BLANK_BEFORE_UNIT = r"([0-9.]+)\s+([num])"
 
 
 def nearest(word: str, choices: Iterable[str], *, cutoff: float = LIKELY) -> str:
@@ -72,15 +73,16 @@ def _number(value: PlainValue) -> str:
 
 
 def _quantity(text: str) -> str:
+    if parted := re.fullmatch(_BLANK_BEFORE_UNIT, text.strip()):
+        return f"write {parted[1]}{parted[2]}"
     found = re.fullmatch(_BYTES, text.strip())
     if found is None:
         return ""
     number, unit, binary = found.groups()
     if not unit:
         return f"write {number}"
-    unit = "k" if unit == "K" and not binary else unit
     upper = unit.upper()
-    return f"write {number}{upper}i" if binary else f"write {number}{unit} or {number}{upper}i"
+    return f"write {number}{upper}i" if binary else f"write {number}{upper.replace('K', 'k')} or {number}{upper}i"
 
 
 UNFILLED = "is this a template that isn't filled in? Render it first (helm template, kustomize, envsubst)"

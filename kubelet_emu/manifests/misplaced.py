@@ -49,6 +49,7 @@ def unknown_field(key: str, levels: tuple[Level, ...]) -> Meant:
         or _too_deep(key, levels[:-1], level.path)
         or _not_deep_enough(key, level)
         or _line_left_out(key, level)
+        or _owner_left_out(key, level)
         or _of_its_twin(key, levels)
         or _typo(level, nearest(key, own, cutoff=LIKELY))
         or Meant()
@@ -108,6 +109,19 @@ def _line_left_out(key: str, level: Level) -> Meant | None:
     lines = chain[1:] if chain[0] in level.entries else chain
     are = "is a line" if len(lines) == 1 else "are lines"
     return Meant(f"{key!r} belongs to {where}: {are} {' and '.join(f'{name}:' for name in lines)} missing?", where)
+
+
+def _owner_left_out(key: str, level: Level) -> Meant | None:
+    """Find the key in the one object below that could have it, as limits belong to resources."""
+    owners = [
+        name
+        for name, shape in fields_of(level.api_class).items()
+        if shape.many is Many.ONE and isinstance(shape.item, str) and key in fields_of(api_type(shape.item))
+    ]
+    if key == "name" or len(owners) != 1 or owners[0] in level.entries:
+        return None
+    where = _join(level.path, f"{owners[0]}.{key}")
+    return Meant(f"{key!r} belongs to {where}: is a line {owners[0]}: missing?", where)
 
 
 def _chain(key: str, api_class: type, depth: int) -> tuple[str, ...]:

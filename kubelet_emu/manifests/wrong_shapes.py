@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,13 @@ if TYPE_CHECKING:
 
 _SHELL = re.compile(r"[|&;<>$`*\"'\\(){}]")
 _LIST_ITEM = re.compile(r"\[\d+\]$")
-_MAIN_FIELDS = {"TCPSocketAction": "port", "HTTPGetAction": "port", "GRPCAction": "port", "SleepAction": "seconds"}
+_MAIN_FIELDS = {
+    "ContainerPort": "containerPort",
+    "GRPCAction": "port",
+    "HTTPGetAction": "port",
+    "SleepAction": "seconds",
+    "TCPSocketAction": "port",
+}
 _DASHES = "write a list: each item begins with a dash"
 
 
@@ -56,6 +63,8 @@ def _scalar(shape: FieldShape, node: ScalarNode) -> str:
         return f"write {_words(text)}" if shape.json in ("command", "args") else f"write [{text}]"
     if shape.many is Many.ONE and isinstance(shape.item, str) and (field := _MAIN_FIELDS.get(shape.item)):
         return f"write {{{field}: {text}}}"
+    if shape.item == "EnvVar" and (assignment := text.partition("="))[1]:
+        return f"write {{name: {assignment[0]}, value: {json.dumps(assignment[2])}}}"
     if shape.many is Many.ONE and isinstance(shape.item, str) and "name" in fields_of(api_type(shape.item)):
         return f"write name: {text}"
     return _DASHES if shape.many is Many.LIST else ""
@@ -63,6 +72,4 @@ def _scalar(shape: FieldShape, node: ScalarNode) -> str:
 
 def _words(text: str) -> str:
     """Return a command line as a list, through a shell where only that can read it."""
-    import json  # noqa: PLC0415 - only a faulty manifest pays for it
-
     return json.dumps(["sh", "-c", text] if _SHELL.search(text) else text.split())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 1024 * 1024
 _ACCOUNT_NAME = "kubernetes.io/service-account.name"
-_REDACTED = "<secret contents redacted>"
+REDACTED = "<secret contents redacted>"
 _DOCKER_KEYS = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
 _NEEDED_KEYS = {"kubernetes.io/tls": ("tls.crt", "tls.key"), "kubernetes.io/ssh-auth": ("ssh-privatekey",)}
 _GO_KINDS = {list: "array", str: "string", int: "number", float: "number", bool: "bool"}
@@ -84,7 +84,7 @@ def _docker_faults(secret: Secret, key: str, at: str) -> Iterator[Fault]:
         yield required(f"data[{key}]")
         return
     if error := _object_error(secret.data[key]):
-        yield invalid(f"data[{key}]", _REDACTED, error, at=at)
+        yield invalid(f"data[{key}]", REDACTED, error, at=at)
 
 
 def _object_error(data: bytes) -> str:

@@ -79,7 +79,9 @@ def validate_job_selector(spec: JobSpec, path: str) -> Iterator[Fault]:
 
 def _unmatched(spec: JobSpec, path: str) -> Fault:
     labels = dict(spec.template.metadata.labels) or None
-    return invalid(f"{path}.template.metadata.labels", labels, "`selector` does not match template `labels`")
+    text = "`selector` does not match template `labels`"
+    hint = "" if spec.manual_selector else "leave the selector out: a server makes it, and the labels that it selects"
+    return invalid(f"{path}.template.metadata.labels", labels, text, hint=hint)
 
 
 def validate_job_spec(spec: JobSpec, path: str, gates: Gates) -> Iterator[Fault]:

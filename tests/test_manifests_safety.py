@@ -160,14 +160,20 @@ def test_host_paths_that_are_refused(why: str, path: str, mode: str, rules: tupl
 
 
 def test_the_manifests_folder_is_readable_and_not_writable(tmp_path: Path) -> None:
-    below = policy(folder=str(tmp_path))
+    below, data = policy(folder=str(tmp_path)), str(tmp_path / "data")
 
-    assert refusals(mount(str(tmp_path / "data")), below) == []
-    assert refusals(mount("data"), below) == []
-    assert len(refusals(mount("data", WRITES), below)) == 1
-    assert len(refusals(mount("data", ", readOnly: true", ", type: DirectoryOrCreate"), below)) == 1
+    assert refusals(mount(data), below) == []
+    assert len(refusals(mount(data, WRITES), below)) == 1
+    assert len(refusals(mount(data, ", readOnly: true", ", type: DirectoryOrCreate"), below)) == 1
     assert len(refusals(mount("/home/me"), evolve(below, manifest_folder="/home/me"))) == 1
     assert len(refusals(mount("/etc/hosts"), evolve(below, manifest_folder="/etc"))) == 1
+
+
+def test_a_path_that_is_not_absolute_begins_at_the_root(tmp_path: Path) -> None:
+    relative = str(tmp_path / "data").lstrip("/")
+    assert refusals(mount(relative), policy(folder=str(tmp_path))) == []
+    ((_line, _path, hint),) = refusals(mount("data"), policy(folder=str(tmp_path)))
+    assert hint == "--allow-host-path /data allows it"
 
 
 def test_a_symbolic_link_does_not_lead_out(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ MISSING = 'MountVolume.SetUp failed for volume "s" : secret "sec" not found'
 async def test_volumes_are_made_and_filled(autojump_clock: trio.testing.MockClock) -> None:
     node = Node(config_maps={"conf": ConfigMap(data={"k": "v"})}, secrets={"sec": Secret(data={"x": b"y"})})
     memory = Volume(name="m", empty_dir=EmptyDirVolumeSource(medium="Memory", size_limit=Quantity("1Mi")))
-    host = Volume(name="h", host_path=HostPathVolumeSource(path="/srv", type="DirectoryOrCreate"))
+    host = Volume(name="h", host_path=HostPathVolumeSource(path="srv", type="DirectoryOrCreate"))
     mounted = await node.manager.wait_for_attach_and_mount(a_pod(EMPTY, CONFIG, SECRET, memory, host, fs_group=7))
     assert mounted == {
         "e": MountedVolume(name="e", handle=VolumeHandle("u/e"), node_path=f"{PATH}/kubernetes.io~empty-dir/e"),
@@ -340,7 +340,7 @@ async def test_the_kubelets_files_are_mounts_of_one_volume(autojump_clock: trio.
     assert await files.hosts(pod, "127.0.0.1 x\n") == Mount(
         container_path="/etc/hosts", volume=handle, sub_path="etc-hosts"
     )
-    container = Container(name="c", termination_message_path="/dev/termination-log")
+    container = Container(name="c", termination_message_path="dev/termination-log")
     assert await files.termination_log(pod, container, 2) == Mount(
         container_path="/dev/termination-log", volume=handle, sub_path="termination-log/c/2"
     )

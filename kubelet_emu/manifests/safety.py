@@ -132,7 +132,7 @@ def _host_paths(spec: PodSpec, policy: SafetyPolicy) -> Iterator[_Refusal]:
     for index, volume in enumerate(spec.volumes):
         if volume.host_path is None:
             continue
-        real = _resolve(volume.host_path.path, policy)
+        real = _resolve(volume.host_path.path)
         needs_write = _creates(volume) or any(True for _ in _writers(spec, volume.name))
         where = f"volumes[{index}].hostPath.path"
         if not _is_allowed(real, policy, needs_write=False):
@@ -150,8 +150,9 @@ def _named(written: str, real: str) -> str:
     return repr(written) if written == real else f"{written!r} ({real})"
 
 
-def _resolve(path: str, policy: SafetyPolicy) -> str:
-    return os.path.realpath(os.path.join(policy.manifest_folder or "/", path))
+def _resolve(path: str) -> str:
+    """Return what a path leads to, one that is not absolute from the root on (volumes.host_path from_root)."""
+    return os.path.realpath(os.path.join("/", path))
 
 
 def _creates(volume: Volume) -> bool:

@@ -50,6 +50,11 @@ _REQUIRED = {
 _CREATION = {"DirectoryOrCreate": Creation.DIRECTORY, "FileOrCreate": Creation.FILE}
 
 
+def from_root(path: str) -> str:
+    """Return a hostPath as an absolute one: a kubelet's own folder is the root."""
+    return path if path.startswith("/") else f"/{path}"
+
+
 def check_host_path(path: str, kind: str, found: FileKind) -> Creation:
     """Return what has to be made at a hostPath of type `kind`; SetUpError when something else is there.
 

@@ -42,14 +42,16 @@ class KubeletFiles:
     async def termination_log(self, pod: Pod, container: Container | EphemeralContainer, attempt: int) -> Mount | None:
         """Make the empty message file (mode 0666) of one instance and return its mount; CRIError.
 
-        None for a container without a terminationMessagePath.
+        None for a container without a terminationMessagePath; one that is not absolute is taken from the root on
+        (volume util MakeAbsolutePath).
         """
         if not container.termination_message_path:
             return None
         handle = await self._handle(pod.metadata.uid or "")
         path = _message_file(container.name, attempt)
         await self.runtime.write_volume(handle, {path: VolumeFile(mode=0o666)})
-        return Mount(container_path=container.termination_message_path, volume=handle, sub_path=path)
+        place = container.termination_message_path
+        return Mount(container_path=place if place.startswith("/") else f"/{place}", volume=handle, sub_path=path)
 
     async def read_termination_message(self, pod_uid: str, container: str, attempt: int) -> bytes:
         """Return the last 4096 bytes of an instance's message file, empty when there is none; CRIError."""

@@ -20,7 +20,7 @@ from kubelet_emu.rules.downward_api import RuntimeFacts
 from kubelet_emu.volumes.atomic_writer import PayloadError, WrittenPayload, plan_update
 from kubelet_emu.volumes.content import ContentSources, Payload, SetUpError, payload_of
 from kubelet_emu.volumes.empty_dir import MEMORY, check_medium, memory_size
-from kubelet_emu.volumes.host_path import Creation, FileKind, check_host_path
+from kubelet_emu.volumes.host_path import Creation, FileKind, check_host_path, from_root
 from kubelet_emu.volumes.kubelet_files import VOLUME_NAME, KubeletFiles
 from kubelet_emu.volumes.mounted import MountedVolume, used_volumes
 from runtime.api import CRIError, VolumeConfig
@@ -250,7 +250,7 @@ class VolumeManager:
         Differs: a claim is bound to nothing, its pod has an empty folder of its own.
         """
         if volume.host_path is not None:
-            path = volume.host_path.path
+            path = from_root(volume.host_path.path)
             self.host_paths.make(path, check_host_path(path, volume.host_path.type or "", self.host_paths.look(path)))
             return MountedVolume(name=volume.name, host_path=path, node_path=path)
         if volume.empty_dir is not None:

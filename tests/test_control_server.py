@@ -162,7 +162,7 @@ async def test_what_can_not_be_is_refused_in_the_words_of_a_server(autojump_cloc
         kind, text = await refused(rig, "reboot")
         assert (kind, text) == (
             Reason.UNKNOWN_METHOD,
-            "no method 'reboot'; there are delete, exec, get, info, kill, list, logs, pulls, watch",
+            "no method 'reboot'; there are attach, delete, exec, get, info, kill, list, logs, pulls, watch",
         )
 
 
@@ -290,6 +290,69 @@ async def test_a_command_gives_its_output_and_its_code(autojump_clock: MockClock
     decoded = [{name: base64.b64decode(str(data)).decode() for name, data in piece.items()} for piece in pieces]
     assert decoded == [{"stdout": "out\n"}, {"stderr": "err\n"}]
     assert "exec in app: sh" in because
+
+
+READS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: reads}
+spec:
+  initContainers:
+  - {name: setup, image: busybox, command: [sh, -c, "exit 0"]}
+  containers:
+  - {name: app, image: busybox, stdin: true, STDIN_ONCE command: [sh, -c, "cat; echo end; exit 1"]}
+"""
+
+
+async def test_a_restarted_container_has_an_input_anew(autojump_clock: MockClock) -> None:
+    async with a_run() as rig:
+        await rig.node.run(READS.replace("STDIN_ONCE", "stdinOnce: true,"))
+        for word in ("one", "two"):
+            await trio.sleep(30)
+            client, shown = await rig.connect(), b""
+            async with trio.open_nursery() as nursery:
+
+                async def send(client: ControlClient = client, word: str = word) -> None:
+                    await client.send({"rows": 10, "columns": 20})
+                    await client.send({"stdin": base64.b64encode(word.encode()).decode()})
+                    await client.send({"eof": True})
+
+                nursery.start_soon(send)
+                async for event in client.events("attach", pod="reads", container="app", stdin=True):
+                    shown += base64.b64decode(str(event["stdout"]))
+            assert (shown.decode(), client.result) == (f"{word}end\n", {})
+        because = [line for line in rig.node.log_lines() if "kubelet-emu attach" in line]
+        pod = rig.node.cluster.api.get("Pod", "default", "reads")
+    assert len(because) == 2
+    assert pod is not None
+    assert pod.status.container_statuses[0].restart_count >= 1
+
+
+async def test_without_stdin_once_the_end_of_the_input_ends_the_session(autojump_clock: MockClock) -> None:
+    async with a_run() as rig:
+        await rig.running(READS.replace("STDIN_ONCE", ""))
+        events = rig.client.events("attach", pod="reads", container="app", stdin=True)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(rig.client.send, {"eof": True})
+            assert [event async for event in events] == []
+        status = (await rig.node.cluster.observe(rig.node.pod("reads").uid)).find("app")
+    assert status is not None
+    assert status.exit_code is None
+
+
+@pytest.mark.parametrize(
+    ("container", "reason", "text"),
+    [
+        ("setup", Reason.NOT_RUNNING, "container setup not found in pod reads_default"),
+        ("other", Reason.BAD_REQUEST, "container other is not valid for pod reads"),
+    ],
+)
+async def test_who_attaches_to_what_does_not_run_is_told_so(
+    autojump_clock: MockClock, container: str, reason: Reason, text: str
+) -> None:
+    async with a_run() as rig:
+        await rig.running(READS.replace("STDIN_ONCE", ""))
+        assert await refused(rig, "attach", pod="reads", container=container) == (reason, text)
 
 
 async def test_a_signal_reaches_the_container_and_the_kubelet_restarts_it(autojump_clock: MockClock) -> None:

@@ -28,6 +28,7 @@ COMMANDS = {
     "describe": "Show all of a pod or a Job of a run.",
     "logs": "Show what a container of a run wrote.",
     "exec": "Run a command in a container of a run.",
+    "attach": "Join the streams of a container of a run.",
     "delete": "Delete pods of a run.",
     "kill": "Send a signal to a container of a run.",
     "port-forward": "Forward ports of this machine to a pod of a run.",

@@ -27,6 +27,7 @@ class ControlClient:
     greeting: Message
     _lines: LineReader
     result: Message = field(factory=dict, init=False)
+    _sending: trio.Lock = field(factory=trio.Lock, init=False)
 
     @classmethod
     async def greet(cls, stream: trio.abc.Stream) -> ControlClient:
@@ -69,9 +70,13 @@ class ControlClient:
         await self.stream.aclose()
 
     async def send(self, message: Message) -> None:
-        """Send a line: a request, or input of one that streams; ControlError when the run has ended."""
+        """Send a line: a request, or input of one that streams; ControlError when the run has ended.
+
+        Of several at once each is sent whole, in the order in which they were asked for.
+        """
         try:
-            await self.stream.send_all(to_line(message))
+            async with self._sending:
+                await self.stream.send_all(to_line(message))
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
             raise ControlError(Reason.ENDED, "the run has ended") from error
 

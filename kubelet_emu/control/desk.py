@@ -46,8 +46,11 @@ class Desk:
             raise NotFoundError("Pod", namespace, name)
         return found
 
-    async def running(self, pod: Pod, container: str) -> ContainerID:
-        """Return the running container of a name; ControlError when it isn't the pod's or doesn't run, CRIError."""
+    async def running(self, pod: Pod, container: str, missing: str = "") -> ContainerID:
+        """Return the running container of a name; ControlError when it isn't the pod's or doesn't run, CRIError.
+
+        `missing` is what is said of one that doesn't run.
+        """
         spec = pod.spec
         known = {each.name for each in (*spec.init_containers, *spec.containers)}
         if container not in known | {each.name for each in spec.ephemeral_containers}:
@@ -55,7 +58,7 @@ class Desk:
             raise ControlError(Reason.BAD_REQUEST, text)
         status = (await self.cluster.observe(pod.metadata.uid or "")).find(container)
         if status is None or status.state is not ContainerState.RUNNING:
-            raise ControlError(Reason.NOT_RUNNING, f'container not found ("{container}")')
+            raise ControlError(Reason.NOT_RUNNING, missing or f'container not found ("{container}")')
         return status.id
 
     def shown(self, obj: APIObject) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The methods that reach into a container: exec, and a signal from outside."""
+"""The methods that reach into a container: exec, attach, and a signal from outside."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kubelet_emu.control.desk import Desk
     from kubelet_emu.control.protocol import Message
     from kubelet_emu.control.server import Exchange
-    from runtime.api import ExecSession
+    from runtime.api import AttachSession
 
 MOST_SIDE = 10_000
 SIGNALS = frozenset({"HUP", "INT", "QUIT", "KILL", "USR1", "USR2", "PIPE", "ALRM", "TERM", "CONT", "STOP", "WINCH"})
@@ -44,12 +44,23 @@ class Execs:
         )
         runtime = self.desk.cluster.runtime
         async with runtime.exec_stream(container_id, command, stdin=has_stdin, tty=has_tty) as session:
-            await _resize(session, params)
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(_hand_in, session, exchange)
-                await _hand_out(session, exchange)
-                nursery.cancel_scope.cancel()
+            await _carry(session, params, exchange)
             return {"exitCode": await session.exit_code()}
+
+    async def attach(self, params: Params, exchange: Exchange) -> Message:
+        """Join the streams of a running container until they end; ControlError, CRIError.
+
+        Events and input are as those of `exec`; whether there is a terminal says the container. What the end of the
+        input does is the runtime's rule. Source: kubelet v1.36 Kubelet.GetAttach.
+        """
+        pod, container = self.desk.pod(params), params.text("container")
+        missing = f"container {container} not found in pod {pod.metadata.name}_{pod.metadata.namespace}"
+        container_id = await self.desk.running(pod, container, missing)
+        has_stdin = params.flag("stdin")
+        self.desk.note_request(pod, f"attach to {container}", {"because": "kubelet-emu attach", "container": container})
+        async with self.desk.cluster.runtime.attach(container_id, stdin=has_stdin) as session:
+            await _carry(session, params, exchange)
+        return {}
 
     async def kill(self, params: Params, _: Exchange) -> Message:
         """Send a signal to a running container from outside; ControlError, CRIError."""
@@ -63,15 +74,24 @@ class Execs:
         return {"signal": signal}
 
 
-async def _hand_out(session: ExecSession, exchange: Exchange) -> None:
-    """Send a command's output to its end; it stops writing while the client doesn't read."""
+async def _carry(session: AttachSession, params: Params, exchange: Exchange) -> None:
+    """Carry the streams both ways until the output ends."""
+    await _resize(session, params)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_hand_in, session, exchange)
+        await _hand_out(session, exchange)
+        nursery.cancel_scope.cancel()
+
+
+async def _hand_out(session: AttachSession, exchange: Exchange) -> None:
+    """Send the output to its end; who writes it waits while the client doesn't read."""
     while (piece := await session.receive()) is not None:
         stream, data = piece
         await exchange.send({stream: base64.b64encode(data).decode("ascii")})
 
 
-async def _hand_in(session: ExecSession, exchange: Exchange) -> None:
-    """Give a command what the client sends."""
+async def _hand_in(session: AttachSession, exchange: Exchange) -> None:
+    """Give a process what the client sends."""
     async for message in exchange.inputs:
         params = Params(given=message)
         with suppress(ControlError, binascii.Error):  # who sends nonsense has sent nothing
@@ -82,7 +102,7 @@ async def _hand_in(session: ExecSession, exchange: Exchange) -> None:
                 await session.send_eof()
 
 
-async def _resize(session: ExecSession, params: Params) -> None:
+async def _resize(session: AttachSession, params: Params) -> None:
     rows, columns = params.whole("rows", least=1), params.whole("columns", least=1)
     if rows is not None and columns is not None:
         await session.resize(min(rows, MOST_SIDE), min(columns, MOST_SIDE))

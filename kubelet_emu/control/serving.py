@@ -87,6 +87,7 @@ def make_server(
             "delete": objects.delete,
             "logs": Streaming(Logs(desk).read),
             "exec": Streaming(execs.exec),
+            "attach": Streaming(execs.attach),
             "kill": execs.kill,
         },
     )

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         StartError,
         SubPathError,
     )
-    from runtime.api.services import ExecSession, ImageService, Runtime, RuntimeService, VolumeService
+    from runtime.api.services import AttachSession, ExecSession, ImageService, Runtime, RuntimeService, VolumeService
     from runtime.api.states import ContainerState, PodSandboxState
     from runtime.api.statuses import (
         ContainerStatus,
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
 __all__ = [
     "VOLUME_FOLDER_MODE",
     "AlreadyExistsError",
+    "AttachSession",
     "AuthConfig",
     "CRIError",
     "ContainerConfig",

@@ -40,20 +40,24 @@ if TYPE_CHECKING:
     )
 
 
-class ExecSession(Protocol):
-    """A command that runs in a container, with its streams."""
+class AttachSession(Protocol):
+    """The streams of a process in a container."""
 
     async def send(self, data: bytes) -> None:
-        """Write to the command's standard input; what it doesn't read any more is dropped."""
+        """Write to the process's standard input; what it doesn't read any more is dropped."""
 
     async def send_eof(self) -> None:
-        """End the command's standard input."""
+        """Say that no more input comes."""
 
     async def receive(self) -> tuple[str, bytes] | None:
         """Return the next output as ("stdout" or "stderr", bytes), None at its end; with a terminal all is stdout."""
 
     async def resize(self, rows: int, columns: int) -> None:
-        """Set the size of the command's terminal; one that has ended has none."""
+        """Set the size of the process's terminal; one that has ended has none."""
+
+
+class ExecSession(AttachSession, Protocol):
+    """A command that runs in a container, with its streams: the end of its input is the command's."""
 
     async def exit_code(self) -> int:
         """Return the command's exit code once its output has ended; ExecStartError when it could not start."""
@@ -131,6 +135,14 @@ class RuntimeService(Protocol):
         self, container_id: ContainerID, command: tuple[str, ...], *, stdin: bool = False, tty: bool = False
     ) -> AbstractAsyncContextManager[ExecSession]:
         """Start a command with its streams open: ExecStartError, NotFoundError. Leaving closes them; it may go on."""
+
+    def attach(self, container_id: ContainerID, *, stdin: bool = False) -> AbstractAsyncContextManager[AttachSession]:
+        """Join the streams of a running container's first process, from now on: CRIError, NotFoundError.
+
+        With `stdin` what is sent goes to the container's standard input, where it has one. The end of that, also by
+        leaving, closes the container's with `stdin_once` and no terminal, and output goes on; else it ends the session
+        and nothing more. Source: containerd ContainerIO.Attach.
+        """
 
     def container_logs(
         self, container_id: ContainerID, *, follow: bool = False, tail: int | None = None, since: datetime | None = None

@@ -19,6 +19,7 @@ from runtime.api import (
 )
 from runtime.docker import naming
 from runtime.docker.accounts import ImageAccounts
+from runtime.docker.attaching import attach
 from runtime.docker.bridge import Bridge
 from runtime.docker.cleaning import Cleaner
 from runtime.docker.containers import Containers
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runtime.api import (
+        AttachSession,
         AuthConfig,
         ContainerConfig,
         ContainerID,
@@ -210,8 +212,6 @@ class DockerRuntime:
         self.dialer = Dialer(self._sandboxes, self._execs, self._pause, maker, own_labels, on_note=self.on_note)
         self.cleaner = Cleaner(bridge, maker, self._volumes, cgroups, owner, self.instance, is_kept=self.keep)
 
-    # Runtime service
-
     async def version(self) -> RuntimeVersion:
         """Return the engine's name and versions."""
         return await self._node.version()
@@ -303,6 +303,10 @@ class DockerRuntime:
         """Start a command with its streams open: ExecStartError, NotFoundError. Leaving closes them; it may go on."""
         return self._execs.session(container_id, command, stdin=stdin, tty=tty)
 
+    def attach(self, container_id: ContainerID, *, stdin: bool = False) -> AbstractAsyncContextManager[AttachSession]:
+        """Join the streams of a running container's first process, from now on: CRIError, NotFoundError."""
+        return attach(self.bridge, self.hub, container_id, stdin=stdin)
+
     def container_logs(
         self, container_id: ContainerID, *, follow: bool = False, tail: int | None = None, since: datetime | None = None
     ) -> AbstractAsyncContextManager[AsyncIterator[LogLine]]:
@@ -325,8 +329,6 @@ class DockerRuntime:
         """Subscribe to events from now on; a cut stream reconnects by itself and says RESYNC."""
         return self.hub.subscribe()
 
-    # Image service
-
     async def pull_image(
         self,
         image: str,
@@ -348,8 +350,6 @@ class DockerRuntime:
     async def remove_image(self, image: str) -> None:
         """Remove the name, and the image with its last name."""
         await self._images.remove(image)
-
-    # Volume service
 
     async def create_volume(self, config: VolumeConfig) -> VolumeHandle:
         """Make an empty directory, or return the one that exists for this pod and name."""
@@ -381,8 +381,6 @@ class DockerRuntime:
         """Return the volumes of this instance, or those of one pod."""
         volumes = await self._volumes.list()
         return tuple(each for each in volumes if pod_uid in {None, each[1].pod_uid})
-
-    # Beyond the interface
 
     async def sweep_dead_owners(self, *, include_kept: bool = False) -> tuple[str, ...]:
         """Remove what belongs to owners proven dead on this host; return the instances whose objects went.

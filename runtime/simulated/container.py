@@ -27,7 +27,8 @@ from runtime.simulated.ids import Ids, make_ids
 from runtime.simulated.logs import ContainerLog
 from runtime.simulated.process import PidNamespace, Process
 from runtime.simulated.program import StartFailure
-from runtime.simulated.streams import Buffer, LogFile, NullFile, SilentInput
+from runtime.simulated.streams import Buffer, LogFile, NullFile, StandardInput
+from runtime.simulated.terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -83,6 +84,8 @@ class Container:
     pids: PidNamespace
     stop_signal: int = signals.SIGTERM
     memory_limit_bytes: int | None = None
+    stdin: StandardInput = field(factory=StandardInput, init=False)
+    terminal: Terminal = field(init=False)
     log: ContainerLog = field(init=False)
     turn_key: str = field(init=False)
     words: frozenset[str] = field(init=False)
@@ -108,7 +111,8 @@ class Container:
 
     def __attrs_post_init__(self) -> None:
         """Open the log, and say once who this is and what it can run."""
-        self.log = ContainerLog(self.stamp)
+        log = self.log = ContainerLog(self.stamp)
+        self.terminal = Terminal(self.stdin, lambda shown: log.write("stdout", shown), self.signal_from_terminal)
         meta = self.sandbox.config.metadata
         place = f"{meta.attempt:04d}/{self.sandbox.next_number():06d}"
         self.turn_key = f"{meta.namespace}/{meta.name}/{meta.uid}/{place}/{self.name}"
@@ -207,7 +211,7 @@ class Container:
         argv = self.commands.argv_of(self.config, self.image)
         process = self.new_process(argv or (self.config.image_name,), self._environment())
         if self.config.stdin or self.config.tty:
-            process.fds[0] = SilentInput()
+            process.fds[0] = self.stdin
         if self.config.tty:
             process.fds[2] = process.fds[1]
         try:
@@ -303,6 +307,12 @@ class Container:
         await self.machine.turn(f"{self.turn_key}/~")
         if self.first is not None:
             self.first.send(number)
+
+    def signal_from_terminal(self, number: int) -> None:
+        """Send a signal to the first process and all that it has started: to those that the terminal is theirs."""
+        for process in tuple(self.processes.values()):
+            if self.first is not None and process.is_below(self.first):
+                process.send(number)
 
     async def stop(self, timeout_seconds: float, slow_seconds: float = 0.0) -> None:
         """Send the stop signal once, wait, and kill at the deadline. Returns when the container is dead.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing, asynccontextmanager
+import math
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import trio
@@ -11,7 +12,7 @@ from attrs import define, field
 from runtime.api import LogLine
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
     from datetime import datetime
 
 
@@ -24,11 +25,15 @@ class ContainerLog:
     is_closed: bool = field(default=False, init=False)
     _rest: dict[str, bytes] = field(factory=dict, init=False)
     _changed: trio.Event | None = field(default=None, init=False)
+    _listeners: set[trio.MemorySendChannel[tuple[str, bytes]]] = field(factory=set, init=False)
 
     def write(self, stream: str, data: bytes) -> None:
         """Append output of `stream` ("stdout" or "stderr")."""
         if self.is_closed:
             return
+        for listener in self._listeners:
+            with suppress(trio.BrokenResourceError):  # one that wants no more
+                listener.send_nowait((stream, data))
         *whole, rest = (self._rest.pop(stream, b"") + data).split(b"\n")
         if rest:
             self._rest[stream] = rest
@@ -48,7 +53,20 @@ class ContainerLog:
         )
         self._rest.clear()
         self.is_closed = True
+        for listener in self._listeners:
+            listener.close()
         self._wake()
+
+    @contextmanager
+    def listen(self) -> Iterator[trio.MemoryReceiveChannel[tuple[str, bytes]]]:
+        """Give what is written from now on, as it is written, until the container ends."""
+        send, receive = trio.open_memory_channel[tuple[str, bytes]](math.inf)
+        self._listeners.add(send)
+        try:
+            with send, receive:
+                yield receive
+        finally:
+            self._listeners.discard(send)
 
     @asynccontextmanager
     async def open(

@@ -16,7 +16,7 @@ import trio
 from attrs import define, field
 
 from runtime.simulated import signals
-from runtime.simulated.streams import LogFile, SilentInput
+from runtime.simulated.streams import LogFile, StandardInput
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -120,6 +120,10 @@ class Process:
             return self.parent.pid
         return 0 if self.container.first is self or self.parent is None else 1
 
+    def is_below(self, other: Process) -> bool:
+        """Tell whether another process is this one, or has started it."""
+        return other is self or (self.parent is not None and self.parent.is_below(other))
+
     @property
     def script_line(self) -> int:
         """Return the line that the nearest shell is at, counted from 1; 0 when there is none."""
@@ -138,7 +142,7 @@ class Process:
 
     def is_terminal(self, fd: int) -> bool:
         """Tell whether a descriptor is the terminal of a container with `tty`."""
-        return self.container.config.tty and isinstance(self.fds.get(fd), SilentInput | LogFile)
+        return self.container.config.tty and isinstance(self.fds.get(fd), StandardInput | LogFile)
 
     def replace(self, fd: int, file: OpenFile) -> None:
         """Put an open file in a descriptor's place, closing what was there."""

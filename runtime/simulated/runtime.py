@@ -20,6 +20,7 @@ from runtime.api import (
     RuntimeVersion,
 )
 from runtime.simulated import signals
+from runtime.simulated.attaching import attach
 from runtime.simulated.commands import Commands
 from runtime.simulated.events import EventHub
 from runtime.simulated.exec_session import EndedSession
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from runtime.api import (
+        AttachSession,
         AuthConfig,
         ContainerConfig,
         ContainerID,
@@ -189,8 +191,6 @@ class SimulatedRuntime:
         await self._enter()
         return self.machine.files(network)
 
-    # -- sandboxes
-
     async def run_pod_sandbox(self, config: PodSandboxConfig) -> SandboxID:
         """Create and start a sandbox and return its id; one of the same name and attempt that exists is adopted."""
         await self._enter(self._latencies.run_sandbox, call="RunPodSandbox")
@@ -224,8 +224,6 @@ class SimulatedRuntime:
         """Return one sandbox; NotFoundError."""
         await self._look("PodSandboxStatus")
         return self._pods.sandbox(sandbox_id).status()
-
-    # -- containers
 
     async def create_container(
         self,
@@ -309,6 +307,10 @@ class SimulatedRuntime:
         del stdin, tty
         yield EndedSession(await self.exec_sync(container_id, command))
 
+    def attach(self, container_id: ContainerID, *, stdin: bool = False) -> AbstractAsyncContextManager[AttachSession]:
+        """Join the streams of a running container's first process: CRIError, NotFoundError."""
+        return attach(self._pods.container(container_id), stdin=stdin)
+
     def container_logs(
         self, container_id: ContainerID, *, follow: bool = False, tail: int | None = None, since: datetime | None = None
     ) -> AbstractAsyncContextManager[AsyncIterator[LogLine]]:
@@ -328,8 +330,6 @@ class SimulatedRuntime:
     def events(self) -> AbstractAsyncContextManager[AsyncIterator[RuntimeEvent]]:
         """Subscribe to events from now on."""
         return self.machine.events.subscribe()
-
-    # -- images
 
     async def pull_image(
         self,
@@ -356,8 +356,6 @@ class SimulatedRuntime:
         """Remove the name, and the image with its last name."""
         await self._enter(self._latencies.remove, call="RemoveImage")
         self._images.remove(image)
-
-    # -- volumes
 
     async def create_volume(self, config: VolumeConfig) -> VolumeHandle:
         """Make an empty directory, or return the one that exists for this pod and name."""

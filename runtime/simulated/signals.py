@@ -13,7 +13,7 @@ _NAMES = (
 _NUMBER = {name: number for number, name in enumerate(_NAMES, start=1)} | {"IOT": 6, "POLL": 29, "EXIT": 0}
 _FIRST_REALTIME, _LAST_REALTIME = 34, 64
 
-SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGPIPE, SIGTERM, SIGXCPU = 1, 2, 3, 9, 13, 15, 24
+SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGPIPE, SIGTERM, SIGXCPU, SIGWINCH = 1, 2, 3, 9, 13, 15, 24, 28
 HARMLESS = frozenset({17, 18, 23, 28})
 """Signals whose default is to be ignored: CHLD, CONT, URG, WINCH."""
 STOPPING = frozenset({19, 20, 21, 22})

@@ -6,6 +6,7 @@ reads raises `BrokenPipeError`; a full pipe waits, as the kernel's does.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 import trio
@@ -53,12 +54,41 @@ class NullFile:
 
 
 @define(eq=False)
-class SilentInput(NullFile):
-    """The standard input of a container with `stdin` or a terminal, to which nobody writes."""
+class StandardInput(NullFile):
+    """The standard input of a container with `stdin` or a terminal: what is sent by who is attached; else it waits."""
 
-    async def read(self, limit: int) -> bytes:  # noqa: ARG002 - the protocol has it
-        """Wait for what never comes."""
-        await trio.sleep_forever()
+    is_closed: bool = field(default=False, init=False)
+    _pieces: deque[bytes] = field(factory=deque, init=False)
+    _changed: trio.Event = field(factory=trio.Event, init=False)
+
+    async def read(self, limit: int) -> bytes:
+        """Wait for input and return it, at most one piece; b"" at its end. Cancellation loses nothing."""
+        while not self._pieces:
+            if self.is_closed:
+                return b""
+            await self._changed.wait()
+        piece = self._pieces.popleft()
+        if len(piece) > limit:
+            self._pieces.appendleft(piece[limit:])
+        self._wake()
+        return piece[:limit]
+
+    async def put(self, data: bytes) -> None:
+        """Hand in a piece, b"" for an end that is no last one; waits for a reader that is far behind."""
+        while not self.is_closed and sum(map(len, self._pieces)) >= PIPE_CAPACITY_BYTES:
+            await self._changed.wait()
+        if not self.is_closed:
+            self._pieces.append(data)
+            self._wake()
+
+    def close(self) -> None:
+        """End it: what was handed in is still read, and no more comes."""
+        self.is_closed = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()
 
 
 @define(eq=False)

@@ -237,6 +237,110 @@ def test_a_shell_has_a_real_terminal(tmp_path: Path, engine: APIClient) -> None:
     assert os.waitstatus_to_exitcode(status) == 7
 
 
+READS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - {name: shell, image: IMAGE, command: [sh], stdin: true, tty: true}
+  - {name: once, image: IMAGE, command: [sh, -c, "cat; echo end; exit 3"], stdin: true, stdinOnce: true}
+  - {name: reads, image: IMAGE, command: [sh, -c, "while read x; do echo got $x; done"], stdin: true}
+"""
+NOTED = "All commands and output from this session will be recorded in container logs, including credentials and "
+PROMPT = "\nIf you don't see a command prompt, try pressing enter.\n"
+
+
+def attached(run: Run, *words: str) -> tuple[int, int]:
+    """Attach in a terminal; return the process and the terminal's other end."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execv(PROGRAM[0], [*PROGRAM, "attach", "--root-dir", str(run.root), *words])  # noqa: S606 - our own program
+    return pid, fd
+
+
+def test_a_terminal_is_attached_to_a_shell(tmp_path: Path, engine: APIClient) -> None:
+    del engine
+    with running(tmp_path, pod=READS) as run:
+        pid, fd = attached(run, "-it", "web")
+        size(fd, 33, 99)
+        assert b'Defaulted container "shell" out of: shell, once, reads\r\n' in seen(fd, b"/ # ")
+        os.kill(pid, signal.SIGWINCH)
+        os.write(fd, b"until stty size | grep '33 99'; do :; done\r")
+        seen(fd, b"\n33 99\r\n")
+        os.write(fd, b"a=kept; echo be''gin; sleep 50\r")
+        seen(fd, b"\nbegin\r\n")
+        os.write(fd, b"\x03")
+        seen(fd, b"^C")
+        os.write(fd, b"\x10\x11")
+        seen(fd, b"Session ended, resume using 'kubelet-emu attach web -c shell -n default -i -t' command\r\n")
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        os.close(fd)
+
+        pid, fd = attached(run, "-it", "-q", "web", "-c", "shell")  # the same shell goes on; who hangs up ends nothing
+        os.write(fd, b"echo $a''!\r")
+        assert b"Session" not in seen(fd, b"\nkept!\r\n")
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(fd)
+
+        pid, fd = attached(run, "-it", "web", "-c", "shell")
+        seen(fd, b"try pressing enter.")
+        os.write(fd, b"exit 7\r")
+        seen(fd, b"Session ended, resume using")
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        os.close(fd)
+        assert seen_exit(run, "shell") == 7
+
+
+def seen_exit(run: Run, container: str) -> int:
+    """Return the code that a container ended with, once its status tells."""
+    while True:
+        pod = json.loads(run.ask("ps", "web", "-o", "json")[1])
+        (status,) = [each for each in pod["status"]["containerStatuses"] if each["name"] == container]
+        ended = status["state"].get("terminated") or status["lastState"].get("terminated")
+        if ended:
+            return int(ended["exitCode"])
+
+
+def test_what_is_piped_reaches_a_container_once(tmp_path: Path, engine: APIClient) -> None:
+    del engine
+    with running(tmp_path, pod=READS) as run:
+        status, out, err = run.ask("attach", "-i", "web", "-c", "once", stdin="one\n")
+        assert (status, out, err[: len(NOTED)], err[-len(PROMPT) :]) == (0, "one\nend\n", NOTED, PROMPT)
+        assert seen_exit(run, "once") == 3
+        told = "error: Unable to use a TTY - container reads did not allocate one\n"
+        status, out, err = run.ask("attach", "-it", "web", "-c", "reads", stdin="two\n")
+        assert (status, err[: len(told)], out) in {(0, told, ""), (0, told, "got two\n")}
+        command = [*PROGRAM, "attach", "--root-dir", str(run.root), "-q", "web", "-c", "reads"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as listening:
+            assert listening.stdout is not None
+            while run.ask("attach", "-i", "-q", "web", "-c", "reads", stdin="more\n")[0] == 0:
+                if select.select([listening.stdout], [], [], 1)[0]:
+                    break
+            assert listening.stdout.readline() == "got more\n"
+            listening.send_signal(signal.SIGINT)
+            assert listening.wait(LIMIT_SECONDS) == 130
+
+
+def test_a_session_ends_with_its_container_when_the_run_does(tmp_path: Path, engine: APIClient) -> None:
+    del engine
+    with running(tmp_path, pod=READS) as run:
+        command = [*PROGRAM, "attach", "--root-dir", str(run.root), "-q", "-i", "web", "-c", "reads"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as session:
+            assert session.stdin is not None
+            assert session.stdout is not None
+            session.stdin.write("word\n")
+            session.stdin.flush()
+            assert session.stdout.readline() == "got word\n"
+            run.process.send_signal(signal.SIGINT)
+            assert session.stdout.read() == ""
+            assert session.wait(LIMIT_SECONDS) == 0
+        status, _, err = run.ask("attach", "web")
+    assert (status, err.split(":")[0]) == (2, "error") or "no run keeps its state" in err
+
+
 def test_a_terminal_shows_the_containers_as_they_live_and_stop(tmp_path: Path, engine: APIClient) -> None:
     del engine
     with running(tmp_path, pod=STOPS_WHEN_TOLD) as run:

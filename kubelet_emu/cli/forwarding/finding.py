@@ -111,10 +111,10 @@ def _first(pods: list[Pod], resource: Resource) -> Pod:
     """Return the most active pod of some: one that runs, is ready, is old; NotRunningError."""
     if not pods:
         raise NotRunningError(f"no pod of {resource.kind} {resource.name} is there")
-    return _running(sorted(pods, key=_rank))
+    return _running(sorted(pods, key=activity_rank))
 
 
-def _rank(pod: Pod) -> tuple[bool, bool, bool, str]:
+def activity_rank(pod: Pod) -> tuple[bool, bool, bool, str]:
     """Return what comes first when sorted (kubernetes v1.36 podutils.ActivePods, reversed)."""
     is_ready = any(each.type == "Ready" and each.status == "True" for each in pod.status.conditions)
     created = pod.metadata.creation_timestamp

@@ -15,17 +15,31 @@ if TYPE_CHECKING:
 DEFAULT_CONTAINER_ANNOTATION = "kubectl.kubernetes.io/default-container"
 
 
+_FIELDS = ("initContainers", "containers", "ephemeralContainers")
+
+
+def _containers(pod: Object, field: str) -> list[Object]:
+    return cast("list[Object]", cast("Object", pod.get("spec") or {}).get(field) or [])
+
+
 def _names(pod: Object, field: str) -> Iterator[str]:
-    spec = cast("Object", pod.get("spec") or {})
-    for each in cast("list[Object]", spec.get(field) or ()):
+    for each in _containers(pod, field):
         yield str(each["name"])
+
+
+def container_named(pod: Object, name: str) -> Object | None:
+    """Return the container of a name, of whatever kind, None when the pod has none."""
+    return next((each for field in _FIELDS for each in _containers(pod, field) if each["name"] == name), None)
+
+
+def is_ephemeral(pod: Object, name: str) -> bool:
+    """Tell whether a container of the pod is an ephemeral one."""
+    return name in _names(pod, "ephemeralContainers")
 
 
 def all_containers(pod: Object) -> tuple[str, ...]:
     """Return the names of all containers in the order in which `logs --all-containers` reads them."""
-    return tuple(
-        name for field in ("initContainers", "containers", "ephemeralContainers") for name in _names(pod, field)
-    )
+    return tuple(name for field in _FIELDS for name in _names(pod, field))
 
 
 def told_containers(pod: Object) -> str:

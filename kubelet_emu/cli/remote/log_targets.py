@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 WAIT_SECONDS = 20.0
 LOOK_SECONDS = 0.5
-_WITH_PODS = frozenset({"Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Service"})
+WITH_PODS = frozenset({"Job", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Service"})
 _PHASES = {"Unknown": 1, "Pending": 2}
 
 
@@ -63,7 +63,7 @@ class Resource:
             raise LogsError(f'the server doesn\'t have a resource type "{type_}"')
         if not name or "/" in name:
             raise LogsError(f"arguments in resource/name form must have a single resource and name: {word!r}")
-        if kind is not POD and kind.name not in _WITH_PODS:
+        if kind is not POD and kind.name not in WITH_PODS:
             raise LogsError(f"cannot get the logs from *.{kind.name}: it has no pods")
         return cls(kind, name)
 
@@ -110,7 +110,7 @@ async def _pods(view: View, namespace: str, request: LogsRequest) -> list[Object
         raise LogsError(text)
     if kind is POD:
         return objects[-1:]
-    pods = await _pods_of(view, namespace, objects[-1])
+    pods = await pods_of(view, namespace, objects[-1], WAIT_SECONDS)
     if request.all_pods:
         return pods
     best = min(pods, key=_order)
@@ -119,13 +119,13 @@ async def _pods(view: View, namespace: str, request: LogsRequest) -> list[Object
     return [best]
 
 
-async def _pods_of(view: View, namespace: str, obj: Object) -> list[Object]:
-    """Return the pods of an object, waiting a while for the first of them; LogsError."""
+async def pods_of(view: View, namespace: str, obj: Object, seconds: float) -> list[Object]:
+    """Return the pods of an object, waiting so long for the first of them; LogsError."""
     selector = part(part(obj, "spec"), "selector")
     if not selector:
         raise LogsError(f"invalid {str(obj.get('kind')).lower()} {_name(obj)!r}: it is defined without a selector")
     wanted = {"matchLabels": selector} if obj.get("kind") == "Service" else selector
-    with trio.move_on_after(WAIT_SECONDS):
+    with trio.move_on_after(seconds):
         while True:
             if found := [pod for pod in await view.list("Pod", namespace) if _matches(wanted, pod)]:
                 return found

@@ -59,3 +59,16 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # older clicks take 
             return parse_duration(str(value))
         except ValueError as error:
             return self.fail(str(error), param, ctx)
+
+
+def pod_running_timeout(command: Decorated) -> Decorated:
+    """Give a command function `--pod-running-timeout`."""
+    option = click.option(
+        "--pod-running-timeout",
+        type=Duration(),
+        default=60.0,
+        metavar="DURATION",
+        show_default="1m",
+        help="How long to wait for a pod of a workload or a Service.",
+    )
+    return option(command)

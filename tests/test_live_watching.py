@@ -17,8 +17,10 @@ from terminal import Terminal
 
 from kubelet_emu.cli.live.told_pulls import hear, tell
 from kubelet_emu.cli.pull_lines import PullView
+from kubelet_emu.cli.remote.formats import Output
 from kubelet_emu.cli.remote.live_watching import RecordTail, Watching, clock_from, is_for_view
-from kubelet_emu.cli.remote.showing import GetRequest
+from kubelet_emu.cli.remote.requests import GetRequest
+from kubelet_emu.cli.remote.selectors import read_fields, read_selector
 from kubelet_emu.cli.remote.target import Target
 from kubelet_emu.cli.remote.views import LiveView
 from kubelet_emu.images.outcome import PullState
@@ -146,7 +148,7 @@ ASKED = [
     ("of another one", GetRequest(watches=True), {"namespace": "other"}, ["db"]),
     ("of all", GetRequest(watches=True, everywhere=True), {}, ["web", "db", "api"]),
     ("by name", GetRequest(watches=True, names=("api",)), {}, ["api"]),
-    ("by label", GetRequest(watches=True, labels=(("app", "api"),)), {}, ["api"]),
+    ("by label", GetRequest(watches=True, labels=read_selector("app=api")), {}, ["api"]),
 ]
 
 
@@ -194,5 +196,12 @@ def test_a_view_is_for_terminals_and_tables() -> None:
     usual = GetRequest(watches=True)
     assert is_for_view(usual, AtTerminal())
     assert not is_for_view(usual, io.StringIO())
-    for other in ({"output": "json"}, {"output": "wide"}, {"has_header": False}, {"watches": False}):
+    for other in (
+        {"output": Output("json")},
+        {"output": Output("wide")},
+        {"has_header": False},
+        {"watches": False},
+        {"label_columns": ("app",)},
+        {"fields": read_fields("status.phase=Running", "Pod")},
+    ):
         assert not is_for_view(attrs.evolve(usual, **other), AtTerminal())  # type: ignore[arg-type]

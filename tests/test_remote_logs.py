@@ -14,6 +14,7 @@ from remote_objects import BARE, JOB, SERVICE, Objects, a_pod
 from kubelet_emu.cli.main import main
 from kubelet_emu.cli.remote.log_reading import LogsRequest, Shown
 from kubelet_emu.cli.remote.log_targets import LogsError, LogTarget, Resource, targets_of
+from kubelet_emu.cli.remote.selectors import read_selector
 from kubelet_emu.cli.remote.views import LiveView
 
 if TYPE_CHECKING:
@@ -71,11 +72,17 @@ CHOSEN: list[tuple[str, list[dict[str, Any]], LogsRequest, list[tuple[str, str]]
     (
         "those with a label",
         [FIRST, a_pod("second", app="other"), a_pod("third")],
-        asked(labels=(("app", "web"),), container="a"),
+        asked(labels=read_selector("app in (web)"), container="a"),
         [("first", "a"), ("third", "a")],
         "",
     ),
-    ("none with a label", [FIRST], asked(labels=(("app", "x"),)), [], "No resources found in default namespace.\n"),
+    (
+        "none with a label",
+        [FIRST],
+        asked(labels=read_selector("app=x")),
+        [],
+        "No resources found in default namespace.\n",
+    ),
 ]
 
 

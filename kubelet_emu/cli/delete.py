@@ -9,7 +9,7 @@ import click
 
 from kubelet_emu.cli.remote.completion import complete_resources
 from kubelet_emu.cli.remote.flags import KubectlCommand
-from kubelet_emu.cli.remote.parameters import Duration, remote_parameters
+from kubelet_emu.cli.remote.parameters import SELECTOR_HELP, Duration, remote_parameters
 from kubelet_emu.cli.remote.target import target_of
 from kubelet_emu.cli.remote.words import Refusal, is_pod_word, pod_name
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 @click.command("delete", cls=KubectlCommand)
-@click.argument("words", metavar="[pod] POD...", nargs=-1, required=True, shell_complete=complete_resources)
+@click.argument("words", metavar="[pod] POD...", nargs=-1, shell_complete=complete_resources)
+@click.option("-l", "--selector", metavar="SELECTOR", help=f"All pods with these labels: {SELECTOR_HELP}.")
+@click.option("--all", "is_all", is_flag=True, help="All pods of the namespace.")
 @click.option("--grace-period", type=int, default=-1, metavar="N", help="Seconds to end; default: the pod's own.")
 @click.option("--now", is_flag=True, help="The same as --grace-period 1.")
 @click.option("--force", is_flag=True, help="Remove the pod at once, and let its containers end behind it.")
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 def command(  # noqa: PLR0913 - one for each option
     words: tuple[str, ...],
     *,
+    selector: str | None,
+    is_all: bool,
     grace_period: int,
     now: bool,
     force: bool,
@@ -45,9 +49,11 @@ def command(  # noqa: PLR0913 - one for each option
     import trio
 
     from kubelet_emu.cli.remote.acting import Deletion, delete_pods
+    from kubelet_emu.cli.remote.selectors import read_selector
 
     deletion = Deletion(
-        names=_names(words),
+        names=_names(words, is_chosen=is_all or selector is not None),
+        labels=None if selector is None and not is_all else read_selector(selector),
         grace=_grace(grace_period, now=now, force=force),
         is_forced=force,
         waits=wait,
@@ -57,9 +63,12 @@ def command(  # noqa: PLR0913 - one for each option
     sys.exit(0 if trio.run(delete_pods, target_of(given), deletion) else 1)
 
 
-def _names(words: Sequence[str]) -> tuple[str, ...]:
-    rest = words[1:] if is_pod_word(words[0]) else words
-    if not rest:
+def _names(words: Sequence[str], *, is_chosen: bool) -> tuple[str, ...]:
+    """Return the names, none where pods are chosen by labels; Refusal."""
+    rest = words[1:] if words and is_pod_word(words[0]) else words
+    if rest and is_chosen:
+        raise Refusal("name cannot be provided when a selector is specified, nor with --all")
+    if not rest and not is_chosen:
         raise Refusal("resource(s) were provided, but no name was specified")
     return tuple(dict.fromkeys(map(pod_name, rest)))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,14 +10,11 @@ from kubelet_emu.cli.remote.completion import complete_kinds_and_names
 from kubelet_emu.cli.remote.flags import KubectlCommand
 from kubelet_emu.cli.remote.get_parameters import get_parameters
 from kubelet_emu.cli.remote.target import target_of
-from kubelet_emu.cli.remote.words import Refusal, write_out
-
-if TYPE_CHECKING:
-    from kubelet_emu.cli.remote.kinds import Kind
+from kubelet_emu.cli.remote.words import write_out
 
 
 @click.command("get", cls=KubectlCommand)
-@click.argument("kind", metavar="KIND[/NAME]", shell_complete=complete_kinds_and_names)
+@click.argument("kind", metavar="KIND[,KIND...][/NAME]", shell_complete=complete_kinds_and_names)
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_kinds_and_names)
 @get_parameters
 @click.option("--for", "about", metavar="[KIND/]NAME", help="Only events about this object.")
@@ -30,22 +26,8 @@ def command(kind: str, names: tuple[str, ...], **given: object) -> None:
     """
     import trio
 
-    from kubelet_emu.cli.remote.showing import request_of, show
+    from kubelet_emu.cli.remote.requests import read_kinds, requests_of
+    from kubelet_emu.cli.remote.showing import show
 
-    found, named = _read(kind, names)
-    sys.exit(0 if trio.run(show, target_of(given), request_of(found, named, given), write_out) else 1)
-
-
-def _read(word: str, names: tuple[str, ...]) -> tuple[Kind, tuple[str, ...]]:
-    """Return the kind and the names of `KIND NAME...` or `KIND/NAME...`; Refusal."""
-    from kubelet_emu.cli.remote.kinds import kind_of
-
-    words = [each.partition("/") for each in (word, *names)]
-    found = kind_of(words[0][0])
-    if found is None:
-        raise Refusal(f'the server doesn\'t have a resource type "{words[0][0]}"')
-    if not words[0][1]:
-        return found, names
-    if any(kind_of(kind) is not found or not name for kind, _, name in words):
-        raise Refusal("one kind at a time: KIND NAME..., or KIND/NAME with one KIND")
-    return found, tuple(name for _, _, name in words)
+    requests = requests_of(read_kinds((kind, *names)), given)
+    sys.exit(0 if trio.run(show, target_of(given), requests, write_out) else 1)

@@ -9,7 +9,7 @@ import click
 
 from kubelet_emu.cli.remote.completion import complete_containers, complete_resources
 from kubelet_emu.cli.remote.flags import KubectlCommand
-from kubelet_emu.cli.remote.parameters import Duration, remote_parameters
+from kubelet_emu.cli.remote.parameters import SELECTOR_HELP, Duration, remote_parameters
 from kubelet_emu.cli.remote.target import target_of
 from kubelet_emu.cli.remote.words import Refusal, write_out
 
@@ -26,7 +26,7 @@ See 'kubelet-emu logs -h' for help and examples"""
 @click.argument("pod", metavar="POD|TYPE/NAME", required=False, shell_complete=complete_resources)
 @click.argument("inline", metavar="[CONTAINER]", required=False, shell_complete=complete_containers)
 @click.option("-c", "--container", help="The container; default: the first one.", shell_complete=complete_containers)
-@click.option("-l", "--selector", metavar="KEY=VALUE,...", help="All pods with these labels.")
+@click.option("-l", "--selector", metavar="SELECTOR", help=f"All pods with these labels: {SELECTOR_HELP}.")
 @click.option("--all-pods", is_flag=True, help="All pods of TYPE/NAME; sets --prefix.")
 @click.option("--all-containers", is_flag=True, help="All containers, init containers first.")
 @click.option("-f", "--follow", is_flag=True, help="Go on as lines come, until the container ends.")
@@ -54,13 +54,13 @@ def command(**given: object) -> None:
 
     from kubelet_emu.cli.remote.log_reading import LogsRequest, show_logs
     from kubelet_emu.cli.remote.log_targets import LogsError
-    from kubelet_emu.cli.remote.showing import read_labels
+    from kubelet_emu.cli.remote.selectors import read_selector
 
     word, selector = cast("str | None", given["pod"]), cast("str | None", given["selector"]) or None
     container, inline = cast("str | None", given["container"]), cast("str | None", given["inline"])
     request = LogsRequest(
         resource=_resource(word, selector),
-        labels=read_labels(selector),
+        labels=read_selector(selector),
         all_pods=bool(given["all_pods"]),
         container=_container(container, inline, is_all=bool(given["all_containers"])),
         all_containers=bool(given["all_containers"]),

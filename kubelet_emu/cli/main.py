@@ -25,6 +25,7 @@ COMMANDS = {
     "why": "Say what pods of a run, or of a log, wait for.",
     "ps": "Show the pods of a run.",
     "get": "Show objects of a run: pods, events, jobs, ...",
+    "events": "Show the events of a run in order of time.",
     "describe": "Show all of a pod or a Job of a run.",
     "logs": "Show what a container of a run wrote.",
     "exec": "Run a command in a container of a run.",

@@ -27,12 +27,13 @@ def command(pods: tuple[str, ...], plain: bool, **given: object) -> None:  # noq
     import trio
 
     from kubelet_emu.cli.remote.kinds import POD
-    from kubelet_emu.cli.remote.showing import request_of, show
+    from kubelet_emu.cli.remote.requests import requests_of
+    from kubelet_emu.cli.remote.showing import show
 
-    request = request_of(POD, tuple(map(pod_name, pods)), given)
+    (request,) = requests_of([(POD, tuple(map(pod_name, pods)))], given)
     if request.watches and not plain:
         from kubelet_emu.cli.remote.live_watching import is_for_view, watch
 
         if is_for_view(request, sys.stdout):
             sys.exit(0 if trio.run(watch, target_of(given), request) else 1)
-    sys.exit(0 if trio.run(show, target_of(given), request, write_out) else 1)
+    sys.exit(0 if trio.run(show, target_of(given), (request,), write_out) else 1)

@@ -30,11 +30,12 @@ def describe_events(page: Page, events: Iterable[Event], now: datetime) -> None:
     page.line(1, "Type\tReason\tAge\tFrom\tMessage")
     page.line(1, "----\t------\t----\t----\t-------")
     for event in ordered:
-        cells = (_text(event, "type"), _text(event, "reason"), _age(event, now), _source(event), _message(event))
+        cells = (_text(event, "type"), _text(event, "reason"), interval(event, now), _source(event), _message(event))
         page.line(1, "\t".join(cells))
 
 
-def _age(event: Event, now: datetime) -> str:
+def interval(event: Event, now: datetime) -> str:
+    """Return how long ago an event was, and of one that came again how often and since when."""
     first = _since(event.get("eventTime") or event.get("firstTimestamp"), now)
     series = _part(event, "series")
     if series:

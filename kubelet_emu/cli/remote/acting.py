@@ -15,12 +15,16 @@ from attrs import frozen
 from kubelet_emu.cli.failures import explain
 from kubelet_emu.cli.remote.containers import default_container
 from kubelet_emu.cli.remote.finding import open_run
+from kubelet_emu.cli.remote.ordering import as_listed
+from kubelet_emu.cli.remote.pod_cells import part
+from kubelet_emu.cli.remote.selectors import labels_match
 from kubelet_emu.cli.remote.views import get_pod
 from kubelet_emu.control.errors import ControlError, Reason
 
 if TYPE_CHECKING:
+    from kubelet_emu.api.meta import LabelSelector
     from kubelet_emu.cli.remote.target import Target
-    from kubelet_emu.cli.remote.views import LiveView
+    from kubelet_emu.cli.remote.views import LiveView, View
 
 FORCED = (
     "Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated. "
@@ -30,9 +34,13 @@ FORCED = (
 
 @frozen(kw_only=True)
 class Deletion:
-    """What was asked for; `grace` None is each pod's own, `timeout` None is for ever."""
+    """What was asked for: pods by name, or those with `labels`.
 
-    names: tuple[str, ...]
+    `grace` None is each pod's own, `timeout` None is for ever.
+    """
+
+    names: tuple[str, ...] = ()
+    labels: LabelSelector | None = None
     grace: int | None = None
     is_forced: bool = False
     waits: bool = True
@@ -47,7 +55,7 @@ async def delete_pods(target: Target, deletion: Deletion) -> bool:
         if deletion.is_forced and deletion.grace == 0:
             click.echo(FORCED, err=True)
         uids: dict[str, str] = {}
-        for name in deletion.names:
+        for name in await names_of(run, target.namespace, deletion):
             try:
                 answer = await run.client.call(
                     "delete", namespace=target.namespace, pod=name, gracePeriodSeconds=deletion.grace
@@ -69,6 +77,17 @@ async def delete_pods(target: Target, deletion: Deletion) -> bool:
                 click.echo(f"error: timed out waiting for the condition on pods/{name}", err=True)
                 is_well = False
     return is_well
+
+
+async def names_of(view: View, namespace: str, deletion: Deletion) -> tuple[str, ...]:
+    """Return the names of the pods that are meant."""
+    if deletion.labels is None:
+        return deletion.names
+    labels = deletion.labels
+    pods = as_listed(each for each in await view.list("Pod", namespace) if labels_match(labels, each))
+    if not pods:
+        click.echo("No resources found", err=True)
+    return tuple(str(part(each, "metadata")["name"]) for each in pods)
 
 
 async def _until_gone(run: LiveView, namespace: str, name: str, uid: str) -> None:

@@ -88,6 +88,13 @@ def complete_described(ctx: click.Context, param: click.Parameter, incomplete: s
     return [*_items({"pod", "job"}, incomplete), *complete_resources(ctx, param, incomplete)]
 
 
+def complete_outputs(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the words of `-o`."""
+    from kubelet_emu.cli.remote.formats import PLAIN, WITH_TEXT
+
+    return _items({*PLAIN, *(f"{each}=" for each in WITH_TEXT)}, incomplete)
+
+
 def _items(names: set[str], incomplete: str) -> list[CompletionItem]:
     return [_item(name) for name in sorted(names) if name.startswith(incomplete)]
 

@@ -5,15 +5,16 @@ Source: kubernetes v1.36 pkg/printers/internalversion printEvent.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kubelet_emu.cli.remote.pod_cells import age_of, part
+from kubelet_emu.printers.events import interval
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from kubelet_emu.cli.remote.views import Object
 
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 HEADERS = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
 WIDE_HEADERS = (
     "LAST SEEN",
@@ -33,7 +34,8 @@ def cells_of(event: Object, now: datetime, *, is_wide: bool = False) -> tuple[st
     """Return the cells of an event's row."""
     involved = part(event, "involvedObject")
     first = event.get("firstTimestamp") or event.get("eventTime")
-    last = age_of(event.get("lastTimestamp") or first, now)
+    series = part(event, "series")
+    last = age_of(series.get("lastObservedTime") or event.get("lastTimestamp") or first, now)
     about = f"{str(involved.get('kind', '')).lower()}/{involved.get('name', '')}"
     kind, reason, message = str(event["type"]), str(event["reason"]), str(event["message"]).strip()
     if not is_wide:
@@ -47,9 +49,23 @@ def cells_of(event: Object, now: datetime, *, is_wide: bool = False) -> tuple[st
         _source(event),
         message,
         age_of(first, now),
-        str(event.get("count") or 1),
+        str(series.get("count") or event.get("count") or 1),
         str(part(event, "metadata").get("name", "")),
     )
+
+
+def timeline_cells(event: Object, now: datetime) -> tuple[str, ...]:
+    """Return the cells of an event's row in `events` (kubectl v1.36 pkg/cmd/events)."""
+    involved = part(event, "involvedObject")
+    about = f"{involved.get('kind', '')}/{involved.get('name', '')}"
+    return (interval(event, now), str(event["type"]), str(event["reason"]), about, str(event["message"]).strip())
+
+
+def seen_at(event: Object) -> datetime:
+    """Return the time at which an event was last seen, by which `events` sorts."""
+    series = part(event, "series")
+    stamp = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime")
+    return datetime.fromisoformat(str(stamp)) if stamp else _EARLIEST
 
 
 def _source(event: Object) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from kubelet_emu.cli.remote import event_cells, other_cells, pod_cells
 from kubelet_emu.cli.remote.pod_cells import age_of, part, parts
@@ -25,19 +25,25 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class Kind:
-    """One kind: its name in the API, the words that mean it, and how it is shown."""
+    """One kind: its name in the API, the words that mean it, and how it is shown; events also in order of time."""
 
     name: str
     resource: str
     words: frozenset[str]
     headers: tuple[str, ...]
     wide_headers: tuple[str, ...]
+    is_timeline: bool = False
 
     @property
     def singular(self) -> str:
         """Return the word before the name of one, as in `pod/web`."""
         group = self.resource.partition(".")[2]
         return f"{self.name.lower()}.{group}" if group else self.name.lower()
+
+    @property
+    def is_workload(self) -> bool:
+        """Tell whether it is one whose pods are counted."""
+        return self.resource.endswith(".apps")
 
     def header(self, *, is_wide: bool) -> tuple[str, ...]:
         """Return the head of the table."""
@@ -48,6 +54,8 @@ class Kind:
         match self.name:
             case "Pod":
                 return pod_cells.cells_of(obj, now, is_wide=is_wide)
+            case "Event" if self.is_timeline:
+                return event_cells.timeline_cells(obj, now)
             case "Event":
                 return event_cells.cells_of(obj, now, is_wide=is_wide)
             case "Job":
@@ -77,6 +85,7 @@ EVENTS = Kind(
     headers=event_cells.HEADERS,
     wide_headers=event_cells.WIDE_HEADERS,
 )
+TIMELINE = evolve(EVENTS, is_timeline=True, words=frozenset(), wide_headers=event_cells.HEADERS)
 KINDS = (
     POD,
     EVENTS,

@@ -29,6 +29,7 @@ from kubelet_emu.journal.console import is_terminal, wants_colour
 from kubelet_emu.journal.fold import Facts
 from kubelet_emu.journal.outlet import Outlet
 from kubelet_emu.journal.read import LogReader
+from kubelet_emu.manifests.validation.metadata import selector_matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from kubelet_emu.cli.pull_lines import PullView
-    from kubelet_emu.cli.remote.showing import GetRequest
+    from kubelet_emu.cli.remote.requests import GetRequest
     from kubelet_emu.cli.remote.target import Target
     from kubelet_emu.control.protocol import Message
     from kubelet_emu.journal.encode import Entry
@@ -49,7 +50,8 @@ LAST_PATIENCE_SECONDS = 1.0
 
 def is_for_view(request: GetRequest, stream: TextIO) -> bool:
     """Tell whether a watch is shown as a live view: of no special form, and on a terminal."""
-    is_usual = not request.output and request.has_header and not request.shows_labels
+    is_usual = not request.output.name and request.has_header and not request.shows_labels
+    is_usual = is_usual and not (request.fields or request.label_columns or request.shows_kind)
     return request.watches and is_usual and is_terminal(stream, os.environ)
 
 
@@ -147,9 +149,9 @@ class Watching:
 
     def _wants(self, pod: PodFacts) -> bool:
         """Tell whether a pod is among those that were asked for."""
-        name, labels = pod.ref.name.rpartition("/")[2], self._live.pod(pod).labels
+        name, labels = pod.ref.name.rpartition("/")[2], cast("Mapping[str, str]", self._live.pod(pod).labels)
         is_named = not self.request.names or name in self.request.names
-        return self._is_within(pod) and is_named and all(labels.get(key) == value for key, value in self.request.labels)
+        return self._is_within(pod) and is_named and selector_matches(self.request.labels, labels)
 
     async def _follow(self, screen: Screen) -> None:
         while True:

@@ -15,11 +15,13 @@ from attrs import frozen
 from kubelet_emu.cli.failures import explain
 from kubelet_emu.cli.remote.finding import open_view
 from kubelet_emu.cli.remote.log_targets import targets_of
+from kubelet_emu.cli.remote.selectors import ANY
 from kubelet_emu.control.errors import ControlError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kubelet_emu.api.meta import LabelSelector
     from kubelet_emu.cli.remote.log_targets import LogTarget, Resource
     from kubelet_emu.cli.remote.target import Target
     from kubelet_emu.cli.remote.views import Object, View
@@ -30,7 +32,7 @@ class LogsRequest:
     """What was asked for: of a pod, an object with pods, or all pods with `labels`. `limit_bytes` 0 is no limit."""
 
     resource: Resource | None = None
-    labels: tuple[tuple[str, str], ...] = ()
+    labels: LabelSelector = ANY
     all_pods: bool = False
     container: str | None = None
     all_containers: bool = False

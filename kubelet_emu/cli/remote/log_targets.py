@@ -16,13 +16,12 @@ from kubelet_emu.api.codec import decode_mapping
 from kubelet_emu.api.meta import LabelSelector
 from kubelet_emu.cli.remote.containers import all_containers, default_container, told_containers
 from kubelet_emu.cli.remote.kinds import POD, kind_of
+from kubelet_emu.cli.remote.ordering import as_listed
 from kubelet_emu.cli.remote.pod_cells import part, parts
+from kubelet_emu.cli.remote.selectors import labels_match
 from kubelet_emu.cli.remote.showing import NO_RESOURCES
-from kubelet_emu.manifests.validation.metadata import selector_matches
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kubelet_emu.cli.remote.kinds import Kind
     from kubelet_emu.cli.remote.log_reading import LogsRequest
     from kubelet_emu.cli.remote.views import Object, View
@@ -98,8 +97,7 @@ def _of_pod(pod: Object, request: LogsRequest) -> tuple[LogTarget, ...]:
 
 async def _pods(view: View, namespace: str, request: LogsRequest) -> list[Object]:
     if request.resource is None:
-        wanted = {"matchLabels": dict(request.labels)}
-        found = [pod for pod in await view.list("Pod", namespace) if _matches(wanted, pod)]
+        found = as_listed(pod for pod in await view.list("Pod", namespace) if labels_match(request.labels, pod))
         if not found:
             click.echo(f"{NO_RESOURCES} in {namespace} namespace.", err=True)
         return found
@@ -134,8 +132,7 @@ async def pods_of(view: View, namespace: str, obj: Object, seconds: float) -> li
 
 
 def _matches(selector: Object, pod: Object) -> bool:
-    labels = cast("Mapping[str, str]", part(part(pod, "metadata"), "labels"))
-    return selector_matches(decode_mapping(LabelSelector, selector, ignore_unknown=True), labels)
+    return labels_match(decode_mapping(LabelSelector, selector, ignore_unknown=True), pod)
 
 
 def _name(obj: Object) -> str:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
+SELECTOR_HELP = "k=v, k!=v, 'k in (a,b)', 'k notin (a)', k, '!k', with commas"
+
 REMOTE_PARAMETERS: tuple[click.Option, ...] = (
     click.Option(
         ["-n", "--namespace"],

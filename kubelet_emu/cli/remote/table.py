@@ -43,6 +43,10 @@ class Table:
                 self._widths[column] = max(self._widths[column], len(cell))
         return ["".join(self._padded(row)) for row in shown]
 
+    def text(self, rows: Sequence[Sequence[str]]) -> str:
+        """Return rows as a text."""
+        return "".join(f"{line}\n" for line in self.lines(rows))
+
     def _padded(self, row: Sequence[str]) -> list[str]:
         *cells, last = row
         return [*(cell.ljust(self._widths[column] + GAP) for column, cell in enumerate(cells)), last]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from kubelet_emu.manifests.validation.faults import Fault, forbidden, invalid, required, too_long
@@ -183,5 +184,15 @@ def _requirement_holds(requirement: LabelSelectorRequirement, value: str | None)
             return value is None or value not in requirement.values
         case "Exists":
             return value is not None
+        case "Gt" | "Lt":
+            return _compares(requirement, value)
         case _:
             return value is None
+
+
+def _compares(requirement: LabelSelectorRequirement, value: str | None) -> bool:
+    """Tell whether a label is a whole number above or below that of `Gt` or `Lt` (apimachinery Requirement.Matches)."""
+    if value is None or not re.fullmatch(r"[-+]?[0-9]+", value):
+        return False
+    found, bound = int(value), int(requirement.values[0])
+    return found > bound if requirement.operator == "Gt" else found < bound

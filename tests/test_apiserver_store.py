@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -425,6 +427,19 @@ async def test_a_watch_begins_with_what_exists_and_misses_nothing() -> None:
         seen = [await anext(events) for _ in range(4)]
     assert types(seen) == ["ADDED first", "ADDED second", "MODIFIED first", "DELETED first"]
     server.create(a_pod("third"))
+
+
+async def test_a_watch_keeps_nothing_that_its_reader_has_taken() -> None:
+    server = a_server()
+    kept = [weakref.ref(server.create(a_pod(name))) for name in ("first", "second")]
+    async with server.watch("Pod") as events:
+        kept.append(weakref.ref(server.create(a_pod("third"))))
+        for name in ("first", "second", "third"):
+            server.delete("Pod", "default", name, grace_period_seconds=0)
+        for _ in range(9):
+            await anext(events)
+        gc.collect()
+        assert [ref() for ref in kept] == [None, None, None]
 
 
 def test_a_callback_that_writes_is_told_of_its_own_change_last() -> None:

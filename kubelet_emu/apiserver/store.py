@@ -8,6 +8,7 @@ to whole seconds, as the API stores them.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 from attrs import define, evolve, field
@@ -221,7 +222,7 @@ class APIServer:
 
     def watch(self, kind: str) -> AbstractAsyncContextManager[AsyncIterator[WatchEvent]]:
         """Open a watch on a kind: first ADDED for what exists, then every change in order."""
-        return self._broadcaster.open(kind, self.list(kind))
+        return self._broadcaster.open(kind, partial(self.list, kind))
 
     def subscribe(self, callback: Callable[[WatchEvent], None]) -> Callable[[], None]:
         """Have `callback` called with each change of any kind as it happens; the returned function ends that."""

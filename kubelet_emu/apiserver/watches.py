@@ -16,7 +16,7 @@ import trio
 from attrs import define, field, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterable
 
     from kubelet_emu.apiserver.objects import APIObject
 
@@ -64,11 +64,15 @@ class Broadcaster:
         return lambda: self._callbacks.remove(callback)
 
     @asynccontextmanager
-    async def open(self, kind: str, existing: tuple[APIObject, ...]) -> AsyncIterator[AsyncIterator[WatchEvent]]:
-        """Yield the events of one kind, first an ADDED for each existing object. Leaving the block ends the watch."""
+    async def open(
+        self, kind: str, existing: Callable[[], Iterable[APIObject]]
+    ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        """Yield the events of one kind, first an ADDED for each object that exists on entering the block.
+
+        Leaving it ends the watch. What the reader has taken is kept no longer: a watch may last for days.
+        """
         send, receive = trio.open_memory_channel[WatchEvent](math.inf)
-        for obj in existing:
-            send.send_nowait(WatchEvent(WatchEventType.ADDED, obj))
+        _send_added(send, existing())
         entry = (kind, send)
         self._channels.append(entry)
         try:
@@ -85,3 +89,9 @@ class Broadcaster:
         for kind, channel in self._channels:
             if kind == event.object.kind:
                 channel.send_nowait(event)
+
+
+def _send_added(send: trio.MemorySendChannel[WatchEvent], objects: Iterable[APIObject]) -> None:
+    """Send what exists; a function of its own, so that no variable of the watch goes on having it."""
+    for obj in objects:
+        send.send_nowait(WatchEvent(WatchEventType.ADDED, obj))

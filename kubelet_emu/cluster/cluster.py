@@ -85,6 +85,7 @@ class Cluster:
     _kubelet_gone: trio.Event = field(factory=trio.Event, init=False)
     _starts: int = field(default=0, init=False)
     _uids: dict[str, int] = field(factory=dict, init=False)
+    _uids_at: datetime | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Make the API server, with identities that depend on the seed alone."""
@@ -250,7 +251,10 @@ class Cluster:
                 await self.logs.drained(summary.id)
 
     def _new_uid(self, key: str) -> str:
-        """Return the uid of the n-th object of this name."""
+        """Return the uid of an object that is created now; another of its name at the same instant has another one."""
+        now = self.timebase.now()
+        if now != self._uids_at:
+            self._uids, self._uids_at = {}, now
         n = self._uids[key] = self._uids.get(key, 0) + 1
-        numbers = random.Random(f"{self.seed}/uid/{key}/{n}")  # noqa: S311
+        numbers = random.Random(f"{self.seed}/uid/{key}/{now.isoformat()}/{n}")  # noqa: S311
         return str(uuid.UUID(int=numbers.getrandbits(128), version=4))

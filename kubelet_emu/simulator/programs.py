@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from attrs import define, evolve, field, frozen
 
 from kubelet_emu.api.labels import parse_container_labels
+from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.journal.records import NoteRecord, ObjectRef
 from kubelet_emu.simulation.matching import Target, behaviour_of, pod_names
 from kubelet_emu.simulation.values import Simulation
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from kubelet_emu.api.v1 import Container, Pod
+    from kubelet_emu.apiserver.watches import WatchEvent
     from kubelet_emu.cluster.cluster import Cluster
     from kubelet_emu.journal.records import Record
     from kubelet_emu.simulation.values import (
@@ -78,13 +81,20 @@ class Programs:
     exit_code_on_term: int | None = 0
     find_pod: Callable[[str, str], Pod | None] = field(default=lambda _namespace, _name: None, init=False)
     emit: Callable[[Record], None] = field(default=lambda _: None, init=False)
-    _starts: dict[tuple[str, ...], int] = field(factory=dict, init=False)
-    _told: set[tuple[str, str]] = field(factory=set, init=False)
+    _starts: dict[str, Counter[tuple[str, str]]] = field(factory=dict, init=False)
+    _told: dict[str, set[str]] = field(factory=dict, init=False)
 
     def furnish(self, cluster: Cluster) -> None:
         """Look for pods in a cluster from now on, and tell its journal what is worth knowing."""
         self.find_pod = partial(cluster.api.get, "Pod")
         self.emit = cluster.emit
+        cluster.api.subscribe(self._forget)
+
+    def _forget(self, event: WatchEvent) -> None:
+        """Drop what is kept of a pod or a Job that is gone."""
+        if event.type is WatchEventType.DELETED:
+            for kept in (self._starts, self._told):
+                kept.pop(event.object.metadata.uid or "", None)
 
     def __call__(self, config: ContainerConfig, program: Program, words: frozenset[str]) -> Program:
         """Return what a container runs."""
@@ -129,15 +139,16 @@ class Programs:
         owner = next((each for each in pod.metadata.owner_references if each.kind == "Job"), None)
         if owner is None:
             return config.metadata.attempt
-        key = (owner.uid, pod.metadata.annotations.get(_JOB_INDEX, ""), config.metadata.name)
-        self._starts[key] = self._starts.get(key, -1) + 1
-        return self._starts[key]
+        starts = self._starts.setdefault(owner.uid, Counter())
+        key = (pod.metadata.annotations.get(_JOB_INDEX, ""), config.metadata.name)
+        starts[key] += 1
+        return starts[key] - 1
 
     def _tell(self, pod: Pod, config: ContainerConfig) -> None:
         """Say once of a container that its script runs without its image's files and programs."""
-        key = (pod.metadata.uid or "", config.metadata.name)
-        if key not in self._told:
-            self._told.add(key)
+        told = self._told.setdefault(pod.metadata.uid or "", set())
+        if config.metadata.name not in told:
+            told.add(config.metadata.name)
             text = (
                 f"{config.metadata.name}: of image {config.image_name} only common shell words are simulated; "
                 "simulate.yaml can say what else is in it, or what the container does"

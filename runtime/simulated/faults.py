@@ -1,7 +1,7 @@
 """What goes wrong on purpose: pulls and calls that fail, slow stops, lost events, an engine that goes away.
 
-All chances come from one seeded generator for each purpose and object, so a fault of one pod does not depend on which
-other pods there are.
+All chances come from the seed, the purpose, the object and the time, so a fault of one pod does not depend on which
+other pods there are. Calls and images, of which there are few, have one generator each.
 """
 
 from __future__ import annotations
@@ -112,6 +112,12 @@ class Faults:
             generator = self._generators[purpose] = random.Random(f"{self.seed}/{purpose}")  # noqa: S311 - no secret
         return generator.random() < rate
 
+    def _happens_now(self, purpose: str, rate: float, age: float) -> bool:
+        """Draw for one of many objects, of which nothing is kept: the time makes the difference between two draws."""
+        if rate <= 0 or rate >= 1:
+            return rate >= 1
+        return random.Random(f"{self.seed}/{purpose}/{age:.9f}").random() < rate  # noqa: S311 - no secret
+
     def pull(self, name: str) -> tuple[float, PullFault | None]:
         """Return the delay and the fault of the next pull of an image."""
         number = self._pulls[name] = self._pulls.get(name, -1) + 1
@@ -128,15 +134,13 @@ class Faults:
         return sum(
             slow.delay
             for slow in self.plan.slow_stops
-            if slow.period.has(age) and self._happens(f"stop/{key}", slow.rate)
+            if slow.period.has(age) and self._happens_now(f"stop/{key}", slow.rate, age)
         )
 
     def is_lost(self, event: RuntimeEvent, age: float) -> bool:
         """Tell whether an event gets lost."""
-        return any(
-            lost.period.has(age) and self._happens(f"event/{event.pod_uid}/{event.container_name}", lost.rate)
-            for lost in self.plan.lost_events
-        )
+        key = f"event/{event.type.value}/{event.pod_uid}/{event.container_name}"
+        return any(lost.period.has(age) and self._happens_now(key, lost.rate, age) for lost in self.plan.lost_events)
 
     def call_error(self, call: str, age: float) -> str | None:
         """Return the error of a call that is made now, None when it goes well."""

@@ -45,5 +45,7 @@ class PullBackoff:
         self.collect_garbage(now)
 
     def collect_garbage(self, now: datetime) -> None:
-        """Drop the keys that no longer count."""
+        """Drop the keys that no longer count, with their errors."""
         self.delays = self.delays.collect_garbage(now)
+        for key in self._errors.keys() - self.delays.entries.keys():
+            del self._errors[key]

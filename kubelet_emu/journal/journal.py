@@ -7,13 +7,14 @@ no cancellation can tear a record.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Protocol, cast
 
 import attrs
 import structlog
 
 from kubelet_emu.journal.encode import Entry, ref_of, to_line
-from kubelet_emu.journal.records import HeaderRecord, LogRecord, ManifestRecord
+from kubelet_emu.journal.records import DeletedRecord, HeaderRecord, LogRecord, ManifestRecord
 from kubelet_emu.journal.redact import Redactor
 from kubelet_emu.journal.secret_values import SecretValues
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     from kubelet_emu.journal.outlet import Writable
     from kubelet_emu.journal.records import Record
+
+MOST_GONE = 1024
+"""Of so many objects that are gone the last number is known: what ends with one is told soon after its deletion."""
 
 
 class Sink(Protocol):
@@ -59,6 +63,7 @@ class Journal:
     redactor: Redactor = attrs.field(factory=Redactor)
     secrets: SecretValues = attrs.field(factory=SecretValues)
     _numbers: dict[str, int] = attrs.field(factory=dict, init=False)
+    _gone: deque[str] = attrs.field(factory=deque, init=False)
     _log: _Logger = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -93,7 +98,16 @@ class Journal:
         ref = ref_of(record)
         uid = "" if ref is None else ref.uid
         n = self._numbers[uid] = self._numbers.get(uid, 0) + 1
+        if isinstance(record, DeletedRecord):
+            self._forget_later(uid)
         return (Entry(n=n, record=record, at=record.at or self.now()),), {}
+
+    def _forget_later(self, uid: str) -> None:
+        """Drop what is kept of an object that is gone: its texts now, its number when nothing more is told of it."""
+        self.secrets.forget(uid)
+        self._gone.append(uid)
+        if len(self._gone) > MOST_GONE:
+            self._numbers.pop(self._gone.popleft(), None)
 
 
 @attrs.define(eq=False)

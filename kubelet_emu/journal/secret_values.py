@@ -37,10 +37,13 @@ _NESTED = frozenset({"password", "auth", "identitytoken", "registrytoken"})
 
 @define(eq=False)
 class SecretValues:
-    """The values of the Secrets that were recorded, without those that another manifest shows openly."""
+    """The values of the Secrets that were recorded, without those that another manifest shows openly.
+
+    What manifests show is known by uid, as long as their objects exist.
+    """
 
     _hidden: set[str] = field(factory=set, init=False)
-    _open: set[str] = field(factory=set, init=False)
+    _open: dict[str, frozenset[str]] = field(factory=dict, init=False)
     _pattern: re.Pattern[str] | None = field(default=None, init=False)
 
     def learn(self, manifest: Mapping[str, object], shown: Mapping[str, object]) -> None:
@@ -51,13 +54,19 @@ class SecretValues:
         before = frozenset(self._hidden)
         if manifest.get("kind") == "Secret":
             new = set(_values_of(manifest)) - before
-            self._hidden |= {value for value in new if not any(value in text for text in self._open)}
+            self._hidden |= {value for value in new if not self._is_open(value)}
         else:
-            new = set(_texts_of(shown)) - self._open
-            self._open |= new
-            self._hidden = {value for value in before if not any(value in text for text in new)}
+            texts = self._open[_uid_of(manifest)] = frozenset(_texts_of(shown))
+            self._hidden = {value for value in before if not any(value in text for text in texts)}
         if self._hidden != before:
             self._compile()
+
+    def forget(self, uid: str) -> None:
+        """Drop the texts of an object that is gone; what was no secret beside them stays none."""
+        self._open.pop(uid, None)
+
+    def _is_open(self, value: str) -> bool:
+        return any(value in text for texts in self._open.values() for text in texts)
 
     def _compile(self) -> None:
         forms = {form for value in self._hidden for form in (value, quote(value)[1:-1])}
@@ -119,6 +128,11 @@ class SecretValues:
             if new is not old:
                 changes[each.alias] = new
         return attrs.evolve(value, **changes) if changes else value  # type: ignore[misc]  # asked by the caller
+
+
+def _uid_of(manifest: Mapping[str, object]) -> str:
+    metadata = manifest.get("metadata")
+    return str(metadata.get("uid") or metadata.get("name")) if isinstance(metadata, Mapping) else ""
 
 
 def _texts_of(shown: object) -> Iterator[str]:

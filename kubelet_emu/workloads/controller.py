@@ -6,6 +6,7 @@ rules of the kind, and acts without an await in between. It keeps no statuses: n
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, cast
 
 import trio
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.timebase import Timebase
 
 KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
+MOST_KILLS = 64
+"""Of so many failed pods of a DaemonSet the times are kept: long before that their back-off grows no more."""
 
 
 @define(eq=False, kw_only=True)
@@ -57,7 +60,7 @@ class WorkloadController:
     _templates: dict[str, PodTemplateSpec] = field(factory=dict, init=False)
     _noted: dict[str, str] = field(factory=dict, init=False)
     _seen: set[str] = field(factory=set, init=False)
-    _killed_at: dict[str, list[datetime]] = field(factory=dict, init=False)
+    _killed_at: dict[str, deque[datetime]] = field(factory=dict, init=False)
     _refused_at: dict[str, dict[str, datetime]] = field(factory=dict, init=False)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -85,7 +88,7 @@ class WorkloadController:
         if owner is not None and owner.kind in KINDS:
             self._queue.add(owner.uid)
             if isinstance(obj, Pod) and event.type is not WatchEventType.DELETED:
-                self._see_pod(owner.uid, obj)
+                self._see_pod(owner, obj)
         elif obj.kind == "Job" and event.type is WatchEventType.DELETED:
             self._seen.discard(obj.metadata.uid or "")
         elif owner is not None and owner.kind == "CronJob" and obj.kind == "Job":
@@ -100,12 +103,12 @@ class WorkloadController:
             for obj in self.api.list(kind):
                 self._queue.add(obj.metadata.uid or "")
 
-    def _see_pod(self, owner: str, pod: Pod) -> None:
-        """Remember of a pod that the node has refused it, until it takes one."""
-        if is_refused(pod):
-            self._refused_at.setdefault(owner, {}).setdefault(pod.metadata.uid or "", self.timebase.now())
+    def _see_pod(self, owner: OwnerReference, pod: Pod) -> None:
+        """Remember of a pod that the node has refused it, until it takes one or its owner is gone."""
+        if is_refused(pod) and self.api.get_by_uid(owner.kind, owner.uid) is not None:
+            self._refused_at.setdefault(owner.uid, {}).setdefault(pod.metadata.uid or "", self.timebase.now())
         elif pod.status.phase == "Running":
-            self._refused_at.pop(owner, None)
+            self._refused_at.pop(owner.uid, None)
 
     def _on_stray(self, pod: Pod, event: WatchEvent) -> None:
         """Have a pod without a controller looked at by those that may want it, and by the one that has let it go."""
@@ -174,7 +177,10 @@ class WorkloadController:
     def _plan_daemon_set(self, daemon_set: DaemonSet, pods: tuple[Pod, ...], now: datetime) -> Plan:
         from kubelet_emu.workloads.rules.daemon_set import sync_daemon_set  # noqa: PLC0415 - by kind
 
-        node, killed_at = self.node(), self._killed_at.setdefault(daemon_set.metadata.uid or "", [])
+        node, killed_at = (
+            self.node(),
+            self._killed_at.setdefault(daemon_set.metadata.uid or "", deque(maxlen=MOST_KILLS)),
+        )
         labels = node_labels(node.name, node.labels, node.facts().os)
         plan = sync_daemon_set(daemon_set, pods, node.name, labels, killed_at=killed_at, now=now)
         if any(event.reason == words.FAILED_DAEMON_POD for event in plan.events):

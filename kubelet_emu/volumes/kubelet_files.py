@@ -54,13 +54,23 @@ class KubeletFiles:
         return Mount(container_path=place if place.startswith("/") else f"/{place}", volume=handle, sub_path=path)
 
     async def read_termination_message(self, pod_uid: str, container: str, attempt: int) -> bytes:
-        """Return the last 4096 bytes of an instance's message file, empty when there is none; CRIError."""
-        handle = await self._handle(pod_uid)
+        """Return the last 4096 bytes of an instance's message file, empty when there is none; CRIError.
+
+        Makes nothing: the pod may be gone with its volumes.
+        """
+        handle = self._handles.get(pod_uid) or await self._find(pod_uid)
+        if handle is None:
+            return b""
         return await self.runtime.read_volume(handle, _message_file(container, attempt), last_bytes=MAX_FILE_BYTES)
 
     def forget(self, pod_uid: str) -> None:
         """Drop what is kept of a pod whose volumes are gone."""
         self._handles.pop(pod_uid, None)
+
+    async def _find(self, pod_uid: str) -> VolumeHandle | None:
+        """Return the volume that a kubelet before this one has made."""
+        found = await self.runtime.list_volumes(pod_uid)
+        return next((handle for handle, config in found if config.name == VOLUME_NAME), None)
 
     async def _handle(self, pod_uid: str) -> VolumeHandle:
         if pod_uid not in self._handles:

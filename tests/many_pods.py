@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections import Counter
+from collections import Counter, OrderedDict, defaultdict, deque
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
 import trio
-from attrs import frozen
+from attrs import fields, frozen, has
 
 from kubelet_emu.cluster.cluster import Cluster
 from kubelet_emu.jobs.rules.conditions import is_job_finished
@@ -54,6 +54,7 @@ spec:
 """
 DESCRIPTORS = Path("/proc/self/fd")
 CONTAINERS = (dict, set)
+COLLECTIONS = (dict, set, list, deque, Counter, defaultdict, OrderedDict)
 PLAIN = ("builtins.dict", "builtins.set")
 PLAIN_OF_A_THREAD = 3
 LOOK_SECONDS = 0.25
@@ -64,16 +65,21 @@ OWN = ("kubelet_emu", "runtime")
 
 @frozen(kw_only=True)
 class Residue:
-    """What a process holds: threads, file descriptors, and how many objects of each type of ours."""
+    """What a process holds: threads, file descriptors, how many objects of each type of ours, and what those collect.
+
+    `collected` says by class and field how much is in the collections of all its objects.
+    """
 
     threads: int
     descriptors: int
     objects: Mapping[str, int]
+    collected: Mapping[str, int]
 
     def grown(self, later: Residue, slack: int) -> dict[str, tuple[int, int]]:
         """Return what is more by over `slack` later; of plain containers each thread keeps those of its last call."""
         plain = slack + PLAIN_OF_A_THREAD * later.threads
         pairs = {name: (self.objects.get(name, 0), count) for name, count in later.objects.items()}
+        pairs |= {name: (self.collected.get(name, 0), count) for name, count in later.collected.items()}
         pairs |= {"threads": (self.threads, later.threads), "descriptors": (self.descriptors, later.descriptors)}
         return {
             name: (before, after)
@@ -85,14 +91,33 @@ class Residue:
 def residue() -> Residue:
     """Count."""
     gc.collect()
-    kinds = (kind for kind in map(type, gc.get_objects()) if kind in CONTAINERS or _is_own(kind))
-    objects = Counter(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
-    return Residue(threads=threading.active_count(), descriptors=len(list(DESCRIPTORS.iterdir())), objects=objects)
+    objects: Counter[str] = Counter()
+    collected: Counter[str] = Counter()
+    for each in gc.get_objects():
+        kind = type(each)
+        if kind in CONTAINERS or _is_own(kind):
+            name = f"{kind.__module__}.{kind.__qualname__}"
+            objects[name] += 1
+            for attribute in _names_of(kind):
+                held = getattr(each, attribute, None)
+                if type(held) in COLLECTIONS:
+                    collected[f"{name}.{attribute}"] += len(held)
+    return Residue(
+        threads=threading.active_count(),
+        descriptors=len(list(DESCRIPTORS.iterdir())),
+        objects=objects,
+        collected=collected,
+    )
 
 
 def _is_own(kind: type) -> bool:
     module: object = kind.__module__
     return isinstance(module, str) and module.startswith(OWN)
+
+
+def _names_of(kind: type) -> tuple[str, ...]:
+    """Return the fields of a class of ours that collects things: values can't, what they have is fixed."""
+    return tuple(each.name for each in fields(kind)) if has(kind) and _is_own(kind) else ()
 
 
 @asynccontextmanager

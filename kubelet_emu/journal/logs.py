@@ -98,6 +98,11 @@ class LogFollower:
         """Drop a run whose container is gone; what is still being read of it is read on."""
         self._readings.pop(container_id, None)
 
+    def forget_pod(self, uid: str) -> None:
+        """Drop the runs of a pod that is gone."""
+        for container_id in [each for each, reading in self._readings.items() if reading.ref.uid == uid]:
+            self.forget(container_id)
+
     async def all_drained(self) -> None:
         """Wait until no log is being read any more, or no line of any has come for `silence_seconds`."""
         await self._end_of(tuple(self._readings.values()))

@@ -16,13 +16,13 @@ from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.pod_updates import orphan_pod
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from kubelet_emu.api.v1 import Pod
-    from kubelet_emu.kubelet.pod_worker import PodWorker
+    from kubelet_emu.kubelet.kept_state import KeptState
     from kubelet_emu.kubelet.services import NodeServices
-    from kubelet_emu.kubelet.settings import KubeletSettings
     from kubelet_emu.kubelet.static_pods import StaticPods
+    from kubelet_emu.kubelet.timing import Timing
     from kubelet_emu.rules.observed import ObservedPod
 
 ORPHAN_GRACE_SECONDS = 1
@@ -34,16 +34,12 @@ MAX_PERIODS = 5
 
 @define(eq=False, kw_only=True)
 class Housekeeping:
-    """Removes what pods leave behind; `workers` are the kubelet's.
-
-    `forget` drops one that is over for good; `unfinished` are the static pods that still run.
-    """
+    """Removes what pods leave behind in the runtime and in the kubelet; `unfinished` are static pods that still run."""
 
     services: NodeServices
-    settings: KubeletSettings
+    kept: KeptState
     static_pods: StaticPods
-    workers: Mapping[str, PodWorker]
-    forget: Callable[[str], None]
+    timing: Timing
     unfinished: Callable[[], tuple[Pod, ...]]
     _untidy: dict[str, None] = field(factory=dict, init=False)
     _woken: trio.Event = field(factory=trio.Event, init=False)
@@ -60,15 +56,15 @@ class Housekeeping:
 
     async def emptied(self) -> None:
         """Wait until no pod is left: none with a worker, nothing in the runtime."""
-        for uid in (*self.workers, *(observed.uid for observed in self.services.pleg.known())):
+        for uid in (*self.kept.workers, *(observed.uid for observed in self.services.pleg.known())):
             self.untidy(uid)
-        while self.workers or (not self.settings.keep_removed and self.services.pleg.known()):
+        while self.kept.workers or (not self.kept.keeps_containers and self.services.pleg.known()):
             await self.tidied()
         await self.services.timebase.turn(Lane.CONTROLLER, "")
 
     async def run(self) -> None:
         """Tidy up every two seconds, and at once where something is left; runs until cancelled."""
-        turn, period = self.services.timebase.turn, self.settings.timing.housekeeping_seconds
+        turn, period = self.services.timebase.turn, self.timing.housekeeping_seconds
         complete_at = latest_at = trio.current_time() + period
         while True:
             with trio.move_on_at(complete_at):
@@ -79,7 +75,7 @@ class Housekeeping:
             if is_complete or self.static_pods.has_had_any:
                 self.static_pods.delete_orphaned_mirrors(self.unfinished())
             await self._tidy([each.uid for each in self.services.pleg.known()] if is_complete else untidy)
-            self._forget(tuple(self.workers) if is_complete else untidy)
+            self._forget(tuple(self.kept.uids()) if is_complete else untidy)
             if is_complete:
                 self.services.containers.collect_garbage()
                 latest_at = trio.current_time() + MAX_PERIODS * period
@@ -95,15 +91,18 @@ class Housekeeping:
                     nursery.start_soon(self._remove, self.services.pleg.get(uid))
 
     def _forget(self, uids: Iterable[str]) -> None:
-        """Forget the pods of which nothing is left."""
+        """Forget the pods of which nothing is left, those too that never had a worker of this kubelet.
+
+        Source: kubelet v1.36 HandlePodCleanups, RemoveOrphanedStatuses, allocation manager RemoveOrphanedPods.
+        """
         for uid in uids:
-            is_left = self._has_left(uid) and not self.settings.keep_removed
-            if uid in self.workers and not is_left and self._is_removed(uid):
-                self.forget(uid)
+            is_left = self._has_left(uid) and not (self.kept.keeps_containers and uid in self.kept.workers)
+            if not is_left and self._is_removed(uid):
+                self.kept.forget(uid)
 
     def _is_removed(self, uid: str) -> bool:
         """Tell whether the API has the pod no more and no worker needs what it left."""
-        worker = self.workers.get(uid)
+        worker = self.kept.workers.get(uid)
         if uid in self.static_pods.wanted:
             return False
         is_gone = self.services.api.get_by_uid("Pod", uid) is None
@@ -118,11 +117,11 @@ class Housekeeping:
 
         Differs: a kubelet kills the cgroup of an unknown pod at the same time, here it keeps its grace.
         """
-        services, worker = self.services, self.workers.get(observed.uid)
+        services, worker = self.services, self.kept.workers.get(observed.uid)
         pod = worker.pod if worker else orphan_pod(observed)
         if worker is None and observed.running():
             await services.killer.kill_pod(pod, observed, ORPHAN_GRACE_SECONDS)
-        if not self.settings.keep_removed:
+        if not self.kept.keeps_containers:
             await services.remover.remove_pod(pod, observed)
         last = services.pleg.last_look()
         services.pleg.request(observed.uid)
@@ -131,6 +130,6 @@ class Housekeeping:
     async def collect_garbage(self) -> None:
         """Remove dead containers but the newest of each name, once a minute; runs until cancelled."""
         while True:
-            await trio.sleep(self.settings.timing.garbage_collection_seconds)
+            await trio.sleep(self.timing.garbage_collection_seconds)
             for observed in self.services.pleg.known():
                 await self.services.remover.remove_dead(observed)

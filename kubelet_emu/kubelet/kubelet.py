@@ -20,6 +20,7 @@ from kubelet_emu.journal.records import ObjectRef
 from kubelet_emu.kubelet.allocation import AllocationManager
 from kubelet_emu.kubelet.assembly import assemble
 from kubelet_emu.kubelet.housekeeping import ORPHAN_GRACE_SECONDS, Housekeeping
+from kubelet_emu.kubelet.kept_state import KeptState
 from kubelet_emu.kubelet.node_kills import NodeKills
 from kubelet_emu.kubelet.node_shutdown import NodeShutdown, configured_groups
 from kubelet_emu.kubelet.pod_admission import PodAdmission
@@ -61,6 +62,9 @@ class LogFollowing(Protocol):
 
     async def drained(self, container_id: ContainerID) -> None:
         """Wait until every line of a run that has ended was read."""
+
+    def forget_pod(self, uid: str) -> None:
+        """Drop what is kept of a pod that is gone."""
 
 
 @define(eq=False, kw_only=True)
@@ -134,14 +138,6 @@ class Kubelet:
         self.started_at = self.timebase.now()
         async with trio.open_nursery() as services:
             self._services = assemble(self, services)
-            self._housekeeping = Housekeeping(
-                services=self.services,
-                settings=self.settings,
-                static_pods=self.static_pods,
-                workers=self._workers,
-                forget=self._forget,
-                unfinished=self._unfinished,
-            )
             kills = self._node_kills()
             self._shutdown = NodeShutdown(
                 groups=configured_groups(self.settings.configuration),
@@ -158,10 +154,22 @@ class Kubelet:
                 active_pods=self._active_pods,
             )
             self._allocation = AllocationManager(
-                services=self.services,
-                admission=self.admission,
-                allocations=self.allocations,
+                services=self.services, admission=self.admission, allocations=self.allocations,
                 on_change=self._on_allocation,
+            )  # fmt: skip
+            self._housekeeping = Housekeeping(
+                services=self.services,
+                kept=KeptState(
+                    workers=self._workers,
+                    services=self.services,
+                    allocation=self._allocation,
+                    runs=self.runs,
+                    logs=self.logs,
+                    keeps_containers=self.settings.keep_removed,
+                ),
+                static_pods=self.static_pods,
+                timing=self.settings.timing,
+                unfinished=self._unfinished,
             )
             await services.start(self._runtime_events().follow)
             services.start_soon(self.services.pleg.relist_loop)
@@ -379,14 +387,6 @@ class Kubelet:
     def _random(self, purpose: str, pod: Pod) -> random.Random:
         """Return numbers of their own for one purpose and pod, so that another pod doesn't change them."""
         return random.Random(f"{self.seed}/{purpose}/{pod.metadata.namespace}/{pod.metadata.name}")  # noqa: S311
-
-    # -- tidying
-
-    def _forget(self, uid: str) -> None:
-        del self._workers[uid]
-        self.allocation.forget(uid)
-        for part in (self.services.pleg, self.services.statuses, self.services.containers, self.services.recorder):
-            part.forget(uid)
 
     async def emptied(self) -> None:
         """Wait until no pod is left: none with a worker, nothing in the runtime."""

@@ -81,6 +81,10 @@ class PLEG:
         """Return every pod that the runtime has anything of."""
         return tuple(e.observed for e in self._cache.values() if e.observed.sandboxes or e.observed.containers)
 
+    def pods(self) -> Iterable[str]:
+        """Return the uids of the pods that something is kept of, whether or not the runtime has anything of them."""
+        return self._cache.keys()
+
     def request(self, uid: str) -> None:
         """Ask for a relist of one pod at once."""
         self._requested.add(uid)

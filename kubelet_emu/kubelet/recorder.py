@@ -15,7 +15,7 @@ from kubelet_emu.journal.records import EventRecord, ObjectRef
 from kubelet_emu.rules.events import CorrelatorState, Emission, Event, correlate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from kubelet_emu.api.v1 import Pod
     from kubelet_emu.journal.records import Record
@@ -26,6 +26,7 @@ KUBELET = "kubelet"
 
 @define
 class _ObjectEvents:
+    kind: str
     correlator: CorrelatorState = field(factory=CorrelatorState)
     emitted: dict[str, Emission] = field(factory=dict)
 
@@ -78,7 +79,7 @@ class Recorder:
         """Record an event of any object; one that the correlator drops leaves no trace."""
         events = self._objects.get(ref.uid)
         if events is None:
-            events = self._objects[ref.uid] = _ObjectEvents()
+            events = self._objects[ref.uid] = _ObjectEvents(ref.kind)
         event = Event(
             namespace=ref.namespace,
             name=ref.name,
@@ -112,6 +113,10 @@ class Recorder:
         """Return an object's events as they stand, in the order of their first occurrence."""
         events = self._objects.get(uid)
         return tuple(events.emitted.values()) if events is not None else ()
+
+    def pods(self) -> Iterable[str]:
+        """Return the uids of the pods that something is kept of."""
+        return [uid for uid, events in self._objects.items() if events.kind == "Pod"]
 
     def forget(self, uid: str) -> None:
         """Drop what is kept of an object that is gone."""

@@ -18,7 +18,7 @@ from kubelet_emu.rules.resize import Resource
 from runtime.api import CRIError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from kubelet_emu.api.v1 import Container, Pod, ResourceRequirements
     from kubelet_emu.kubelet.recorder import Recorder
@@ -35,6 +35,10 @@ class Allocations:
 
     allocated: dict[str, Resources] = field(factory=dict)
     actuated: dict[str, Resources] = field(factory=dict)
+
+    def pods(self) -> Iterable[str]:
+        """Return the uids of the pods that something is kept of."""
+        return self.allocated.keys() | self.actuated.keys()
 
     def forget(self, uid: str) -> None:
         """Drop a pod that is over for good."""

@@ -7,17 +7,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define, evolve, field, frozen
 
 from kubelet_emu.journal.records import RunRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
     from typing import Literal
 
     from kubelet_emu.journal.records import ObjectRef, Record
     from runtime.api import ContainerID, ContainerStatus
+
+
+@frozen
+class _Told:
+    """What was told of a run: whose it is, when it started, whether it ended."""
+
+    uid: str
+    started_at: datetime
+    has_ended: bool = False
 
 
 @define(eq=False)
@@ -30,19 +39,19 @@ class RunJournal:
 
     emit: Callable[[Record], None]
     on_forget: Callable[[ContainerID], None] = lambda _: None
-    _started: dict[ContainerID, datetime] = field(factory=dict, init=False)
-    _ended: set[ContainerID] = field(factory=set, init=False)
+    _told: dict[ContainerID, _Told] = field(factory=dict, init=False)
 
     def record(self, ref: ObjectRef, container: ContainerStatus) -> None:
         """Record what is new of a run; a process that could not be started has none."""
         if container.started_at is None or container.reason == "StartError":
             return
-        if container.id not in self._started:
-            self._started[container.id] = container.started_at
+        told = self._told.get(container.id)
+        if told is None:
+            told = self._told[container.id] = _Told(ref.uid, container.started_at)
             self._emit("start", container.started_at, ref, container)
-        if container.finished_at is not None and container.id not in self._ended:
-            self._ended.add(container.id)
-            self._emit("exit", max(container.finished_at, self._started[container.id]), ref, container)
+        if container.finished_at is not None and not told.has_ended:
+            self._told[container.id] = evolve(told, has_ended=True)
+            self._emit("exit", max(container.finished_at, told.started_at), ref, container)
 
     def _emit(self, what: Literal["start", "exit"], at: datetime, ref: ObjectRef, container: ContainerStatus) -> None:
         self.emit(
@@ -59,6 +68,14 @@ class RunJournal:
 
     def forget(self, container_id: ContainerID) -> None:
         """Drop a container that is gone."""
-        self._started.pop(container_id, None)
-        self._ended.discard(container_id)
+        self._told.pop(container_id, None)
         self.on_forget(container_id)
+
+    def pods(self) -> Iterable[str]:
+        """Return the uids of the pods that something is kept of."""
+        return dict.fromkeys(told.uid for told in self._told.values())
+
+    def forget_pod(self, uid: str) -> None:
+        """Drop what is kept of a pod that is gone: its containers may have gone without any look at them."""
+        for container_id in [each for each, told in self._told.items() if told.uid == uid]:
+            self.forget(container_id)

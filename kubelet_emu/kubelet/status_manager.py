@@ -23,7 +23,7 @@ from kubelet_emu.rules.status_merge import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
 
     from structlog.typing import FilteringBoundLogger
@@ -140,6 +140,10 @@ class StatusManager:
         if not is_status_equal(current.status, merged):
             namespace, name = current.metadata.namespace or "", current.metadata.name or ""
             self.api.update_status("Pod", namespace, name, merged, uid=uid)
+
+    def pods(self) -> Iterable[str]:
+        """Return the uids of the pods that something is kept of."""
+        return self._statuses.keys() | self._stopped
 
     def forget(self, uid: str) -> None:
         """Drop a pod that is over for good."""

@@ -13,6 +13,7 @@ from attrs import define, field
 
 from kubelet_emu.api.meta import ObjectMeta
 from kubelet_emu.api.v1 import Container, LocalObjectReference, Pod, PodSpec, Secret
+from kubelet_emu.images.backoff import PullBackoff
 from kubelet_emu.images.manager import ImageManager
 from kubelet_emu.images.mirrors import Mirror
 from kubelet_emu.images.outcome import ImageOutcome, PullConfig, PullOverride, PullState, PullUpdate
@@ -311,6 +312,7 @@ async def test_the_back_off_is_forgotten_after_ten_minutes(autojump_clock: trio.
     await node.ensure(pod)
     await trio.sleep(601)
     node.manager.collect_garbage(node.timebase.now())
+    assert node.manager.backoff == PullBackoff(delays=node.manager.backoff.delays)
     await node.ensure(pod)
     await trio.sleep(10)
     await node.ensure(pod)

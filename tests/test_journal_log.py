@@ -29,7 +29,7 @@ from journal_makers import (
 )
 
 from kubelet_emu.journal.encode import Entry, decode_entry, encode_entry, to_line
-from kubelet_emu.journal.journal import Journal, LogWriter
+from kubelet_emu.journal.journal import MOST_GONE, Journal, LogWriter
 from kubelet_emu.journal.outlet import open_outlet
 from kubelet_emu.journal.read import read_lines, read_log
 from kubelet_emu.journal.records import (
@@ -186,6 +186,17 @@ def test_records_get_a_time_and_a_number_for_each_object() -> None:
     for record in (NoteRecord(text="a"), DeletedRecord(ref=POD), start(5, "main"), DeletedRecord(ref=JOB)):
         book.emit(record)
     assert [(e.n, e.at) for e in seen] == [(1, at(1)), (1, at(1)), (2, at(5)), (1, at(1))]
+
+
+def test_the_numbers_of_the_last_objects_that_are_gone_are_known() -> None:
+    seen: list[Entry] = []
+    book = journal(seen.append)
+    gone = [ObjectRef(namespace="ns", name="p", uid=f"u{n}") for n in range(MOST_GONE + 1)]
+    for ref in gone:
+        book.emit(DeletedRecord(ref=ref))
+    for ref in (gone[1], gone[0]):
+        book.emit(NoteRecord(ref=ref, text="late"))
+    assert [entry.n for entry in seen[-2:]] == [2, 1]
 
 
 def test_every_sink_gets_the_same_entry() -> None:

@@ -216,3 +216,71 @@ async def test_the_pods_of_a_node_share_its_facts(autojump_clock: MockClock) -> 
         assert (status.host_ip, status.qos_class) == (NODE.host_ips[0], "BestEffort")
         assert status.pod_ip
         assert status.start_time is not None
+
+
+# -- what the kubelet keeps of pods that are gone
+
+
+async def test_nothing_is_kept_of_a_pod_that_was_refused(autojump_clock: MockClock) -> None:
+    async with a_node() as node:
+        node.create(a_pod(node_name="node1", node_selector={"disk": "fast"}))
+        await node.phase("Failed")
+        kept = node.cluster.kubelet.housekeeping.kept
+        uid = node.pod().metadata.uid
+        assert list(kept.uids()) == [uid]
+        node.delete(grace=0)
+        await node.until(20)
+        assert list(kept.uids()) == []
+
+
+async def test_nothing_is_kept_of_a_pod_that_went_while_no_kubelet_ran(autojump_clock: MockClock) -> None:
+    async with a_node() as node:
+        node.create(a_pod())
+        await node.until(5)
+        await node.cluster.stop_kubelet()
+        node.delete(grace=0)
+        for sandbox in await node.runtime.list_pod_sandboxes():
+            await node.runtime.remove_pod_sandbox(sandbox.id)
+        assert node.cluster.allocations.pods()
+        await node.cluster.start_kubelet()
+        await node.until(20)
+        assert list(node.cluster.kubelet.housekeeping.kept.uids()) == []
+
+
+async def test_nothing_is_kept_of_a_pod_that_only_the_runtime_knew(autojump_clock: MockClock) -> None:
+    async with a_node() as node:
+        node.create(a_pod())
+        await node.until(5)
+        await node.cluster.stop_kubelet()
+        node.delete(grace=0)
+        await node.cluster.start_kubelet()
+        await node.until(20)
+        assert await node.runtime.list_pod_sandboxes() == ()
+        assert node.events("Killing") != []
+        assert list(node.cluster.kubelet.housekeeping.kept.uids()) == []
+
+
+async def test_an_event_that_comes_late_is_forgotten_too(autojump_clock: MockClock) -> None:
+    async with a_node() as node:
+        node.create(a_pod())
+        await node.until(5)
+        pod = node.pod()
+        node.delete()
+        await node.gone()
+        await node.cluster.kubelet.emptied()
+        node.cluster.kubelet.services.recorder.event(pod, None, "Normal", "Late", "too late")
+        kept = node.cluster.kubelet.housekeeping.kept
+        assert list(kept.uids()) == [pod.metadata.uid]
+        await node.until(node.seconds + 20)
+        assert list(kept.uids()) == []
+
+
+async def test_kept_containers_are_told_once(autojump_clock: MockClock) -> None:
+    async with a_node(settings=KubeletSettings(keep_removed=True)) as node:
+        node.create(a_pod())
+        await node.until(5)
+        node.delete()
+        await node.gone()
+        await node.until(60)
+        assert len(await node.runtime.list_containers()) == 1
+        assert len(node.runs()) == 2

@@ -14,6 +14,7 @@ from kubelet_emu.journal.deferred import Deferred
 from kubelet_emu.journal.encode import to_line
 from kubelet_emu.journal.journal import Journal, LogWriter
 from kubelet_emu.journal.records import (
+    DeletedRecord,
     EffectRecord,
     EventRecord,
     LogRecord,
@@ -123,6 +124,15 @@ def test_what_a_manifest_shows_anyway_is_left(is_first: bool) -> None:  # noqa: 
     secret = a_secret(user="postgres", key="hunter2")
     *_, line = lines_of(*((pod, secret) if is_first else (secret, pod)), event)
     assert json.loads(line)["message"] == 'Pulling image "postgres:16" with ***'
+
+
+def test_what_a_manifest_shows_counts_as_long_as_its_object_exists() -> None:
+    def lines(*between: object) -> str:
+        pod = ManifestRecord(ref=POD, manifest={"kind": "Pod", "metadata": {"uid": "u"}, "spec": {"image": "postgres"}})
+        return lines_of(pod, *between, a_secret(user="postgres"), NoteRecord(text="postgres"))[-1]
+
+    assert json.loads(lines())["text"] == "postgres"
+    assert json.loads(lines(DeletedRecord(ref=POD)))["text"] == "***"
 
 
 def test_a_plain_value_of_an_environment_is_not_shown_so_it_stays_secret() -> None:

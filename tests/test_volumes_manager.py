@@ -353,3 +353,6 @@ async def test_the_kubelets_files_are_mounts_of_one_volume(autojump_clock: trio.
     tree["termination-log/c/2"] = evolve(tree["termination-log/c/2"], data=b"x" + b"y" * 4096)
     assert await files.read_termination_message("u", "c", 2) == b"y" * 4096
     assert await files.read_termination_message("u", "c", 3) == b""
+    assert await KubeletFiles(node.runtime).read_termination_message("u", "c", 2) == b"y" * 4096
+    assert await KubeletFiles(node.runtime).read_termination_message("gone", "c", 2) == b""
+    assert len(node.runtime.trees) == 1

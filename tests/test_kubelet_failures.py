@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import trio
 from attrs import define, field
 from kubelet_rig import a_node, a_pod, answers, container, deaf, hooks, lives, probe, runs, sidecar, stops, turning
 
@@ -135,6 +136,34 @@ async def test_a_sandbox_that_can_not_be_made_is_told_and_tried_again(autojump_c
             "0 - FailedCreatePodSandBox: Failed to create pod sandbox: run_pod_sandbox is refused"
         ]
         assert node.starts("main") == [10.0]
+
+
+async def test_a_sandbox_that_nobody_knows_anything_of_is_told_and_used_at_the_next_sync(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_node(wrap=failing(pod_sandbox_status=1)) as node:
+        node.create(a_pod())
+        await node.until(15)
+        assert node.events("FailedPodSandBoxStatus", "FailedCreatePodSandBox", "SandboxChanged") == [
+            "0 - FailedPodSandBoxStatus: Unable to get pod sandbox status: pod_sandbox_status is refused"
+        ]
+        assert len(node.starts("main")) == 1
+
+
+async def test_a_sandbox_that_fails_while_its_pod_is_deleted_is_no_fault(autojump_clock: MockClock) -> None:
+    def deleted_meanwhile(inner: SimulatedRuntime) -> Any:  # noqa: ANN401
+        class Late(Stubborn):
+            async def run_pod_sandbox(self, _config: object) -> None:
+                node.delete()
+                await trio.sleep(1)
+                raise CRIError("the network is gone")
+
+        return Late(inner)
+
+    async with a_node(wrap=deleted_meanwhile) as node:
+        node.create(a_pod())
+        await node.gone()
+        assert node.events("FailedCreatePodSandBox") == []
 
 
 async def test_a_container_that_can_not_be_made_is_told_and_tried_again(autojump_clock: MockClock) -> None:

@@ -25,7 +25,7 @@ from kubelet_rig import (
 
 from kubelet_emu.api import reasons
 from kubelet_emu.journal.records import EffectRecord, ProbeRecord, StatusRecord
-from kubelet_emu.kubelet.pod_worker import Termination
+from kubelet_emu.rules.disruption import Termination
 from kubelet_emu.rules.statuses import PodStatusOverride
 from runtime.simulated import FaultPlan, SimulatedImage, SlowStops
 
@@ -328,6 +328,20 @@ async def test_an_evicted_pod_fails_with_the_evictions_words(autojump_clock: Moc
         status = node.pod().status
         assert (status.reason, status.message) == ("Evicted", "The node was low on memory. ")
         assert node.signals() == ["5 main SIGTERM", "7 main SIGKILL"]
+
+
+async def test_a_deletion_of_an_evicted_pod_leaves_the_evictions_words(autojump_clock: MockClock) -> None:
+    async with a_node({"main": (deaf(),)}) as node:
+        node.create(a_pod(container("main", lifecycle=hooks(post_start=sleeps(10)))))
+        await node.until(5)
+        override = PodStatusOverride(reason="Evicted", message="The node was low on memory. ")
+        uid = node.pod().metadata.uid or ""
+        node.cluster.kubelet.terminate_pod(uid, Termination(why="evicted", override_seconds=5, status=override))
+        node.delete(grace=20)
+        await node.phase("Failed")
+        status = node.pod().status
+        assert (status.reason, status.message) == ("Evicted", "The node was low on memory. ")
+        assert node.signals() == ["10 main SIGTERM", "15 main SIGKILL"]
 
 
 async def test_a_pod_in_back_off_is_deleted_without_a_kill(autojump_clock: MockClock) -> None:

@@ -14,6 +14,7 @@ from kubelet_emu.rules.disruption import (
     DEADLINE_EXCEEDED_STATUS,
     PREEMPTED_STATUS,
     ContainerUsage,
+    Termination,
     active_deadline,
     apply_kill_status,
     is_critical_pod,
@@ -183,3 +184,34 @@ def test_no_groups_take_no_pods() -> None:
 @pytest.mark.parametrize(("seconds", "spec", "expected"), [(20, 5, 5), (0, 30, 0), (20, None, 20)])
 def test_shutdown_override(seconds: int, spec: int | None, expected: int) -> None:
     assert shutdown_grace_override(seconds, spec) == expected
+
+
+EVICTED, DELETED = limit_eviction_status("too much"), Termination(why="deleted")
+LATER = [
+    ("the first request is as it is", DELETED, None, DELETED),
+    (
+        "a deletion takes no words away",
+        DELETED,
+        Termination(why="evicted", override_seconds=1, status=EVICTED, removes_containers=True),
+        Termination(why="deleted", status=EVICTED, removes_containers=True),
+    ),
+    (
+        "of two statuses the later one counts",
+        Termination(why="preempted", status=PREEMPTED_STATUS),
+        Termination(why="evicted", status=EVICTED),
+        Termination(why="preempted", status=PREEMPTED_STATUS),
+    ),
+    (
+        "who was admitted by nobody stays so",
+        DELETED,
+        Termination(why="deleted", is_orphan=True),
+        Termination(why="deleted", is_orphan=True),
+    ),
+]
+
+
+@pytest.mark.parametrize(("why", "later", "before", "expected"), LATER, ids=[row[0] for row in LATER])
+def test_a_later_request_keeps_what_an_earlier_one_said(
+    why: str, later: Termination, before: Termination | None, expected: Termination
+) -> None:
+    assert later.after(before) == expected

@@ -114,8 +114,13 @@ class ContainerManager:
     before_remove: Callable[[ContainerID], Awaitable[None]]
     _attempts: dict[tuple[str, str], int] = field(factory=dict, init=False)
 
-    async def sync_pod(self, pod: Pod, actions: PodActions, observed: ObservedPod) -> tuple[SyncResult, ...]:
-        """Carry out the decisions of one sync in the kubelet's order and say how each ended."""
+    async def sync_pod(
+        self, pod: Pod, actions: PodActions, observed: ObservedPod, is_ending: Callable[[], bool]
+    ) -> tuple[SyncResult, ...]:
+        """Carry out the decisions of one sync in the kubelet's order and say how each ended.
+
+        `is_ending` tells whether the pod's end was asked for meanwhile: then a sandbox that can't be made is no fault.
+        """
         results: list[SyncResult] = []
         self.images.tell_missing_pull_secrets(pod)
         if actions.sandbox_changed:
@@ -123,7 +128,7 @@ class ContainerManager:
         ready_to_start = await self._clear_the_way(pod, actions, observed, results)
         if not ready_to_start:
             return tuple(results)
-        sandbox = await self._sandbox(pod, actions, observed, results)
+        sandbox = await self._sandbox(pod, actions, observed, results, is_ending)
         if sandbox is None:
             return tuple(results)
         for index in actions.ephemeral_containers_to_start:
@@ -226,33 +231,41 @@ class ContainerManager:
         return ""
 
     async def _sandbox(
-        self, pod: Pod, actions: PodActions, observed: ObservedPod, results: list[SyncResult]
+        self,
+        pod: Pod,
+        actions: PodActions,
+        observed: ObservedPod,
+        results: list[SyncResult],
+        is_ending: Callable[[], bool],
     ) -> StartedSandbox | None:
         """Return the sandbox to start containers in, made if need be; None when it failed or none is wanted."""
         if not actions.create_sandbox and (actions.sandbox_id is None or actions.kill_pod):
             return None
+        failed = reasons.FAILED_CREATE_POD_SANDBOX, reasons.failed_create_pod_sandbox
         try:
             config = await self.configs.pod_sandbox_config(pod, actions.attempt)
             if not actions.create_sandbox and actions.sandbox_id is not None:
                 return self._known_sandbox(actions.sandbox_id, config, observed)
             sandbox_id = await self.runtime.run_pod_sandbox(config)
+            failed = reasons.FAILED_POD_SANDBOX_STATUS, reasons.failed_pod_sandbox_status
             status = await self.runtime.pod_sandbox_status(sandbox_id)
         except (CRIError, ConfigError) as error:
-            message = reasons.failed_create_pod_sandbox(str(error))
-            self.recorder.event(pod, None, reasons.WARNING, reasons.FAILED_CREATE_POD_SANDBOX, message)
-            results.append(
-                SyncResult(
-                    action="CreatePodSandbox",
-                    target=pod.metadata.name or "",
-                    reason="CreatePodSandboxError",
-                    message=message,
-                )
-            )
+            reason, text = failed
+            if reason == reasons.FAILED_POD_SANDBOX_STATUS or not is_ending():
+                self._tell_no_sandbox(pod, reason, text(str(error)), results)
             return None
         results.append(SyncResult(action="CreatePodSandbox", target=pod.metadata.name or ""))
         self.on_sandbox_ready(pod)
         ips = status.ip, *status.additional_ips
         return StartedSandbox(id=sandbox_id, config=config, ips=tuple(filter(None, ips)), observed=observed)
+
+    def _tell_no_sandbox(self, pod: Pod, reason: str, message: str, results: list[SyncResult]) -> None:
+        """Say that a sandbox could not be made, or that nothing is known of the one that was."""
+        self.recorder.event(pod, None, reasons.WARNING, reason, message)
+        name = pod.metadata.name or ""
+        results.append(
+            SyncResult(action="CreatePodSandbox", target=name, reason="CreatePodSandboxError", message=message)
+        )
 
     def _known_sandbox(self, sandbox_id: SandboxID, config: PodSandboxConfig, observed: ObservedPod) -> StartedSandbox:
         ips = observed.sandboxes[0].ip, *observed.sandboxes[0].additional_ips

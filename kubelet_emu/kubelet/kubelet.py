@@ -24,13 +24,14 @@ from kubelet_emu.kubelet.kept_state import KeptState
 from kubelet_emu.kubelet.node_kills import NodeKills
 from kubelet_emu.kubelet.node_shutdown import NodeShutdown, configured_groups
 from kubelet_emu.kubelet.pod_admission import PodAdmission
-from kubelet_emu.kubelet.pod_worker import PodWorker, Termination, WorkerState
+from kubelet_emu.kubelet.pod_worker import PodWorker, WorkerState
 from kubelet_emu.kubelet.resizer import Allocations
 from kubelet_emu.kubelet.run_journal import RunJournal
 from kubelet_emu.kubelet.runtime_events import RuntimeEvents
 from kubelet_emu.kubelet.static_pods import StaticPodFolder, StaticPods
 from kubelet_emu.kubelet.storage_eviction import StorageEviction
 from kubelet_emu.kubelet.timebase import Lane
+from kubelet_emu.rules.disruption import Termination
 from kubelet_emu.rules.phase import is_phase_terminal
 from kubelet_emu.rules.pod_updates import differ_semantically, gate_conditions, has_ended_before
 from kubelet_emu.rules.static_pods import is_mirror_pod

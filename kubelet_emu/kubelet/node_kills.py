@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from kubelet_emu.api.v1 import Pod
-    from kubelet_emu.kubelet.pod_worker import Termination
     from kubelet_emu.kubelet.recorder import Recorder
     from kubelet_emu.kubelet.timebase import Timebase
+    from kubelet_emu.rules.disruption import Termination
 
 
 @define(eq=False, kw_only=True)

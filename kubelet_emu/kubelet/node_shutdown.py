@@ -14,7 +14,7 @@ from attrs import define, field
 
 from kubelet_emu.api import reasons, reasons_node
 from kubelet_emu.journal.records import ObjectRef
-from kubelet_emu.kubelet.pod_worker import Termination
+from kubelet_emu.rules.disruption import Termination
 from kubelet_emu.rules.node_shutdown import (
     NODE_SHUTDOWN_STATUS,
     ShutdownGroup,

@@ -12,9 +12,8 @@ import trio
 from attrs import define, field
 
 from kubelet_emu.api import reasons, reasons_node
-from kubelet_emu.kubelet.pod_worker import Termination
 from kubelet_emu.rules.admission import Rejection, admit, admit_with_room
-from kubelet_emu.rules.disruption import PREEMPTED_STATUS
+from kubelet_emu.rules.disruption import PREEMPTED_STATUS, Termination
 from kubelet_emu.rules.node_usage import NodeUsage
 from kubelet_emu.rules.preemption import missing_resources, pods_to_preempt
 from kubelet_emu.rules.statuses import rejected_pod_status

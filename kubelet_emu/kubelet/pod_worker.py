@@ -21,7 +21,7 @@ from kubelet_emu.journal.records import ObjectRef, SyncRecord
 from kubelet_emu.journal.sync_input import describe_input
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.actions import compute_pod_actions
-from kubelet_emu.rules.disruption import is_past_active_deadline
+from kubelet_emu.rules.disruption import Termination, is_past_active_deadline
 from kubelet_emu.rules.observed import StartFailure, SyncInput
 from kubelet_emu.rules.statuses import generate_api_pod_status
 from kubelet_emu.rules.termination import effective_grace_period
@@ -51,21 +51,6 @@ class WorkerState(enum.IntEnum):
     TERMINATING = 1
     TERMINATED = 2
     FINISHED = 3
-
-
-@frozen(kw_only=True)
-class Termination:
-    """A request to end the pod. `override_seconds` is the grace of an eviction or shutdown.
-
-    `is_orphan` says that nobody admitted it: it is stopped without a word of its status (SyncTerminatingRuntimePod).
-    `removes_containers` that its dead containers go at once (kubelet v1.36 ShouldPodContentBeRemoved).
-    """
-
-    why: str
-    override_seconds: int | None = None
-    is_orphan: bool = False
-    status: PodStatusOverride | None = None
-    removes_containers: bool = False
 
 
 @frozen
@@ -122,7 +107,8 @@ class PodWorker:
     def terminate(self, termination: Termination) -> None:
         """Ask for the end. A later request may shorten the grace of a round that has not begun, never of one that runs.
 
-        Source: kubelet v1.36 UpdatePod, calculateEffectiveGracePeriod.
+        What an earlier one says of the status stays unless the later one says something itself.
+        Source: kubelet v1.36 UpdatePod, calculateEffectiveGracePeriod, acknowledgeTerminating.
         """
         decision = effective_grace_period(
             self._grace_seconds,
@@ -131,7 +117,7 @@ class PodWorker:
             self.pod.spec.termination_grace_period_seconds,
         )
         self._grace_seconds = decision.grace
-        self._termination = termination
+        self._termination = termination.after(self._termination)
         self._status_when_requested = self.pod.status
         self._requested.set()
         self.wake()
@@ -216,7 +202,7 @@ class PodWorker:
             return False, timing.wait(timing.error_retry_seconds, self.rng)
         services.probes.add_pod(pod)
         actions = compute_pod_actions(sync)
-        results = await services.containers.sync_pod(pod, actions, observed)
+        results = await services.containers.sync_pod(pod, actions, observed, self._requested.is_set)
         self._remember(results)
         self._record("sync", actions, results)
         self._last_look = services.pleg.last_look()

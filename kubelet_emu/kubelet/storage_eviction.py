@@ -13,9 +13,13 @@ import trio
 from attrs import define
 
 from kubelet_emu.api import reasons
-from kubelet_emu.kubelet.pod_worker import Termination
 from kubelet_emu.kubelet.timebase import Lane
-from kubelet_emu.rules.disruption import HARD_EVICTION_GRACE_PERIOD_SECONDS, is_critical_pod, limit_eviction_status
+from kubelet_emu.rules.disruption import (
+    HARD_EVICTION_GRACE_PERIOD_SECONDS,
+    Termination,
+    is_critical_pod,
+    limit_eviction_status,
+)
 from kubelet_emu.rules.local_storage import StorageUsage, has_storage_limit, storage_eviction
 from runtime.api import CRIError
 

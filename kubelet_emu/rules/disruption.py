@@ -39,6 +39,36 @@ class KillStatus:
 
 
 @frozen(kw_only=True)
+class Termination:
+    """A request to end a pod. `override_seconds` is the grace of an eviction or shutdown.
+
+    `is_orphan` says that nobody admitted it: it is stopped without a word of its status (SyncTerminatingRuntimePod).
+    `removes_containers` that its dead containers go at once (ShouldPodContentBeRemoved). Source: kubelet v1.36
+    KillPodOptions.
+    """
+
+    why: str
+    override_seconds: int | None = None
+    is_orphan: bool = False
+    status: KillStatus | None = None
+    removes_containers: bool = False
+
+    def after(self, before: Termination | None) -> Termination:
+        """Return this request with what an earlier one asked for; of two statuses the later one counts.
+
+        Source: kubelet v1.36 pod_workers.go UpdatePod, acknowledgeTerminating.
+        """
+        if before is None:
+            return self
+        return evolve(
+            self,
+            is_orphan=self.is_orphan or before.is_orphan,
+            status=self.status or before.status,
+            removes_containers=self.removes_containers or before.removes_containers,
+        )
+
+
+@frozen(kw_only=True)
 class ContainerUsage:
     """One container that used more of a resource than it asked for; the amounts are quantities as text."""
 

@@ -28,6 +28,7 @@ LOGIN_FIX = "docker login to the registry, or name a pull secret and run its Sec
 LOAD_FIX = "load it into the engine, or set imagePullPolicy: IfNotPresent"
 PULL_FIX = "--pull missing takes what the engine has, --registry-mirror HOST=HOST2 pulls from elsewhere"
 CREATED = accepted(containers=[container("main", startupProbe={}), container("side")])
+NEVER = accepted(containers=[container("main", startupProbe={}), container("side")], restartPolicy="Never")
 JOB = ManifestRecord(
     at=at(0), ref=ObjectRef(namespace="default", name="job", uid="job-1", kind="Job"), manifest={"kind": "Job"}
 )
@@ -43,6 +44,12 @@ def event(reason: str, message: str, name: str | None = None) -> EventRecord:
 
 def pending(*containers: ContainerStatus) -> StatusRecord:
     return status(1, "Pending", *containers)
+
+
+def lost(seconds: float) -> StatusRecord:
+    record = status(seconds, "Pending")
+    condition = PodCondition(type="PodReadyToStartContainers", status="False")
+    return evolve(record, status=evolve(record.status, conditions=(condition,)))
 
 
 def unscheduled(message: str) -> StatusRecord:
@@ -71,6 +78,21 @@ HINTS: dict[str, tuple[tuple[Record, ...], list[str]]] = {
         (unscheduled("1 Insufficient memory."),),
         [f"web is not scheduled: {SIZE_FIX}; the scheduler says: 1 Insufficient memory."],
     ),
+    "a sandbox that was lost for good": (
+        (NEVER, start(1, "main"), lost(1), end(3, "main")),
+        [
+            (
+                "web has lost its sandbox, and with restartPolicy Never it gets no other: it neither goes on nor ends: "
+                "delete it, or let restartPolicy OnFailure begin it anew"
+            )
+        ],
+    ),
+    "one that is lost while something runs": (
+        (NEVER, start(1, "main"), startup_ok(1, "main"), start(1, "side"), end(2, "side"), lost(2)),
+        [],
+    ),
+    "one that another follows": ((start(1, "side"), lost(2), end(2, "side")), []),
+    "one that was never there": ((NEVER, lost(2)), []),
     "no sandbox": (
         (event("FailedCreatePodSandBox", "no"), pending(waiting("main", "ContainerCreating"))),
         ["web has no sandbox: no"],

@@ -31,8 +31,8 @@ STARTED = (*PROXY, startup_ok(4, "proxy"), hook(4, "proxy", "PostStart", 1.0))
 UNSCHEDULED = PodCondition(type="PodScheduled", status="False", reason="Unschedulable")
 
 
-def with_condition(record: Record) -> Record:
-    return evolve(record, status=evolve(record.status, conditions=(UNSCHEDULED,)))  # type: ignore[attr-defined,misc]
+def with_condition(record: Record, condition: PodCondition = UNSCHEDULED) -> Record:
+    return evolve(record, status=evolve(record.status, conditions=(condition,)))  # type: ignore[attr-defined,misc]
 
 
 def pulls(reason: str, name: str) -> EventRecord:
@@ -92,6 +92,14 @@ WAITS: dict[str, tuple[tuple[Record, ...], str]] = {
     "the end of a sidecar": (
         (GATED, *STARTED, start(5, "main"), end(6, "main"), status(7, "Running", running("proxy"))),
         "for sidecar proxy to end",
+    ),
+    "nothing that comes without a sandbox": (
+        (
+            accepted(init=[container("init")], containers=[container("main")], restartPolicy="Never"),
+            *ENDED,
+            with_condition(PENDING, PodCondition(type="PodReadyToStartContainers", status="False")),
+        ),
+        "",
     ),
     "nothing once it is ready": ((GATED, *STARTED, start(5, "main"), evolve(RUNNING, status=READY.status)), ""),
     "nothing once it has ended": ((GATED, status(9, "Succeeded")), ""),

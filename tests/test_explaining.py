@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from kubelet_rig import a_node, a_pod, container
 
 from kubelet_emu.cli.main import main
+from kubelet_emu.journal.facts import LOST_SANDBOX
+from kubelet_emu.kubelet.timing import KUBELET
 from kubelet_emu.lifecycle.explaining import endings_of, explain
 from kubelet_emu.lifecycle.reading import read_logs
+from kubelet_emu.lifecycle.reading.logs import log_of_entries
 from kubelet_emu.lifecycle.recounting import recount
 from kubelet_emu.manifests import load
 
 if TYPE_CHECKING:
+    from trio.testing import MockClock
+
     from kubelet_emu.lifecycle.history import PodHistory
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "scenarios"
@@ -89,6 +95,27 @@ def test_an_image_that_cant_be_had_is_told_with_the_registrys_words() -> None:
         "a can't start, its image 127.0.0.1:5000/kemu/nosuch:1 can't be had: Failed to pull image"
     )
     assert answer.is_stuck
+
+
+@pytest.mark.parametrize(
+    ("policy", "text"),
+    [("Never", LOST_SANDBOX), ("OnFailure", "init container i runs and has not ended")],
+)
+async def test_a_pod_without_a_sandbox_says_whether_it_gets_another(
+    policy: str, text: str, autojump_clock: MockClock
+) -> None:
+    async with a_node(timing=KUBELET) as node:
+        node.create(a_pod(container("main"), init=(container("i"),), restart_policy=policy))
+        await node.until(5)
+        await node.runtime.kill_pod_sandbox((await node.runtime.list_pod_sandboxes())[0].id)
+        await node.until(90)
+        answer = explain(recount(log_of_entries(tuple(node.entries), file="<node>")).pods[0])
+        assert answer.text == text
+        assert answer.is_stuck is (policy == "Never")
+
+
+def test_a_pod_that_has_just_ended_has_not_lost_its_sandbox() -> None:
+    assert explain(cut("plain-failure-never", 0)).text.startswith("Failed")
 
 
 def test_a_plain_sidecar_that_keeps_a_job_alive_is_told_with_the_change() -> None:

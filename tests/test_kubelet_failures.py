@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from trio.testing import MockClock
 
+    from runtime.api import ContainerID, SandboxID
     from runtime.simulated import SimulatedRuntime
 
 
@@ -63,8 +64,12 @@ async def test_a_kill_that_fails_is_told_and_tried_again(autojump_clock: MockClo
         await node.until(5)
         node.delete()
         assert await node.gone() == 15
-        (message,) = node.events("FailedKillPod")
-        assert message.startswith("5 - FailedKillPod: error killing pod: failed to kill container")
+        assert node.events("FailedKillPod") == [
+            (
+                '5 - FailedKillPod: error killing pod: failed to "KillContainer" for "main" with KillContainerError: '
+                '"stop_container is refused"'
+            )
+        ]
         assert node.runs() == ["0 main#1 start", "5 main#1 exit 137"]
 
 
@@ -74,9 +79,51 @@ async def test_a_sandbox_that_does_not_stop_is_told_and_tried_again(autojump_clo
         await node.until(5)
         node.delete()
         assert await node.gone() == 15
-        assert node.events("FailedKillPod")[0].startswith(
-            "5 - FailedKillPod: error killing pod: failed to stop sandbox"
+        (uid,) = {step.ref.uid for step in node.steps()}
+        assert node.events("FailedKillPod") == [
+            (
+                f'5 - FailedKillPod: error killing pod: failed to "KillPodSandbox" for "{uid}" with '
+                'KillPodSandboxError: "stop_pod_sandbox is refused"'
+            )
+        ]
+
+
+async def test_all_kills_that_fail_are_told_in_one_list(autojump_clock: MockClock) -> None:
+    async with a_node(wrap=failing(stop_container=2)) as node:
+        node.create(a_pod(container("b"), container("a")))
+        await node.until(5)
+        node.delete()
+        await node.gone()
+        (message,) = node.events("FailedKillPod")
+        assert message.removeprefix("5 - FailedKillPod: error killing pod: ") == (
+            '[failed to "KillContainer" for "a" with KillContainerError: "stop_container is refused", '
+            'failed to "KillContainer" for "b" with KillContainerError: "stop_container is refused"]'
         )
+
+
+async def test_a_kill_after_which_something_runs_is_done_again_without_an_event(autojump_clock: MockClock) -> None:
+    def deaf_once(inner: SimulatedRuntime) -> Any:  # noqa: ANN401
+        class Liar(Stubborn):
+            async def stop_container(self, container_id: ContainerID, timeout: int) -> None:  # noqa: ASYNC109
+                if self.failures.setdefault("lies", 1):
+                    self.failures["lies"] -= 1
+                    return
+                await self.inner.stop_container(container_id, timeout)
+
+            async def stop_pod_sandbox(self, sandbox_id: SandboxID) -> None:
+                if len(node.timeouts()) > 1:
+                    await self.inner.stop_pod_sandbox(sandbox_id)
+
+        return Liar(inner)
+
+    async with a_node(wrap=deaf_once) as node:
+        node.create(a_pod())
+        await node.until(5)
+        node.delete()
+        assert await node.gone() == 15
+        assert node.timeouts() == ["5 main 30", "15 main 30"]
+        assert node.events("FailedKillPod") == []
+        assert [line["event"] for line in node.log] == ["running containers after a kill"]
 
 
 async def test_a_sidecar_waits_out_the_grace_when_the_stop_of_a_main_fails(autojump_clock: MockClock) -> None:

@@ -82,9 +82,14 @@ def network_not_ready(error: str) -> str:
     return f"network is not ready: {error}"
 
 
-def error_killing_pod(error: str) -> str:
-    """Return the text of FailedKillPod."""
-    return f"error killing pod: {error}"
+def failed_action(action: str, target: str, error: str, message: str) -> str:
+    """Return what the kubelet says of one step of a sync or a kill that failed (kubelet v1.36 PodSyncResult.Error)."""
+    return f"failed to {quote(action)} for {quote(target)} with {error}: {quote(message)}"
+
+
+def error_killing_pod(errors: Sequence[str]) -> str:
+    """Return the text of FailedKillPod; several errors are a list (apimachinery NewAggregate)."""
+    return f"error killing pod: {errors[0] if len(errors) == 1 else '[' + ', '.join(dict.fromkeys(errors)) + ']'}"
 
 
 def error_determining_status(error: str) -> str:

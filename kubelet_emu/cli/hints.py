@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from kubelet_emu.api import reasons, reasons_creation, reasons_images
-from kubelet_emu.journal.facts import ContainerKind
+from kubelet_emu.journal.facts import LOST_SANDBOX, LOST_SANDBOX_FIX, ContainerKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,6 +53,9 @@ def hints_of(pod: PodFacts, messages: Mapping[tuple[str, str], str], *, is_of_jo
         yield Hint(f"{uid}/volumes", f"{name} waits for its volumes{text}")
     if text := _no_sandbox(pod, messages):
         yield Hint(f"{uid}/sandbox", f"{name} has no sandbox: {text}")
+    if pod.has_lost_sandbox:
+        yield Hint(f"{uid}/lost", f"{name} {LOST_SANDBOX}: {LOST_SANDBOX_FIX}")
+        return
     for container in pod.containers.values():
         for kind, text in (*_waiting(container), *_crashing(container, messages), *_starting(container, messages)):
             yield Hint(f"{uid}/{kind}/{container.name}", f"{name}/{container.name} {text}")

@@ -58,7 +58,7 @@ def _of_pod(pod: PodFacts) -> str:
     if pod.stop_requested_at is not None:
         pulling = (each.name for each in pod.containers.values() if each.is_pulling)
         return next((f"for the pull of {name}'s image before it stops, as on a node" for name in pulling), "")
-    if pod.is_ready:
+    if pod.is_ready or pod.has_lost_sandbox:
         return ""
     return gate_of(pod) or next(_of_mains(pod), "")
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
+from kubelet_emu.api import reasons
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 DEFAULT_GRACE_SECONDS = 30
 KEPT_LINES = 5
 """How many of the last lines of a run are kept."""
+LOST_SANDBOX = "has lost its sandbox, and with restartPolicy Never it gets no other: it neither goes on nor ends"
+LOST_SANDBOX_FIX = "delete it, or let restartPolicy OnFailure begin it anew"
 
 
 class ContainerKind(enum.Enum):
@@ -92,6 +96,7 @@ class PodFacts:
     created_at: datetime
     grace_seconds: int = DEFAULT_GRACE_SECONDS
     owner: str = ""
+    restart_policy: str = "Always"
     phase: str = "Pending"
     reason: str = ""
     containers: dict[str, ContainerFacts] = field(factory=dict)
@@ -106,6 +111,18 @@ class PodFacts:
     def is_terminal(self) -> bool:
         """Tell whether nothing more will happen to it."""
         return self.is_deleted or self.phase in {"Succeeded", "Failed"}
+
+    @property
+    def has_lost_sandbox(self) -> bool:
+        """Tell whether its sandbox is gone for good: a pod that has run gets no other with restartPolicy Never.
+
+        Source: kubelet v1.36 computePodActions.
+        """
+        conditions = () if self.status is None else self.status.conditions
+        has_none = any(c.type == reasons.POD_READY_TO_START_CONTAINERS and c.status == "False" for c in conditions)
+        runs = [run for container in self.containers.values() for run in container.runs.values()]
+        is_over = bool(runs) and all(run.exited_at is not None for run in runs)
+        return self.restart_policy == "Never" and has_none and is_over
 
     def container(self, name: str) -> ContainerFacts:
         """Return the facts of a container, new ones when the manifest didn't name it."""

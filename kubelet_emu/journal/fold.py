@@ -250,6 +250,7 @@ def _read_manifest(pod: PodFacts, manifest: Mapping[str, object]) -> None:
     grace = spec.get("terminationGracePeriodSeconds")
     pod.grace_seconds = grace if isinstance(grace, int) else DEFAULT_GRACE_SECONDS
     pod.owner = _controller(manifest)
+    pod.restart_policy = str(spec.get("restartPolicy") or "Always")
     for item in _list(spec.get("initContainers")):
         is_sidecar = _mapping(item).get("restartPolicy") == "Always"
         _read_container(pod, _mapping(item), ContainerKind.SIDECAR if is_sidecar else ContainerKind.INIT)

@@ -104,7 +104,7 @@ class Killer:
     background: trio.Nursery
 
     async def kill_container(self, pod: Pod, kill: Kill, order: TerminationOrder | None = None) -> str:
-        """Stop one container and return an error text, empty when it is gone.
+        """Stop one container and return the runtime's error, empty when it is gone.
 
         Cancellation leaves the container to the next round. Source: kubelet v1.36 killContainer.
         """
@@ -134,7 +134,7 @@ class Killer:
         try:
             await self.runtime.stop_container(kill.status.id, timeout)
         except CRIError as error:
-            return f"failed to kill container {name!r}: {error}"
+            return str(error)
         if order is not None:
             order.terminated(name)
         return ""
@@ -186,7 +186,7 @@ class Killer:
             kill = Kill(container=container, status=status, message=message, grace_override=grace_override)
             await self._turn(pod, container.name)
             if error := await self.kill_container(pod, kill, order):
-                errors.append(error)
+                errors.append(reasons.failed_action("KillContainer", container.name, "KillContainerError", error))
 
         async with trio.open_nursery() as nursery:
             for status in running:
@@ -208,7 +208,8 @@ class Killer:
             try:
                 await self.runtime.stop_pod_sandbox(sandbox.id)
             except CRIError as error:
-                errors.append(f"failed to stop sandbox {sandbox.id!r}: {error}")
+                uid = pod.metadata.uid or ""
+                errors.append(reasons.failed_action("KillPodSandbox", uid, "KillPodSandboxError", str(error)))
         return tuple(errors)
 
 

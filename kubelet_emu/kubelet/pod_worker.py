@@ -255,14 +255,15 @@ class PodWorker:
         while True:
             pod, observed = await self._next_step()
             errors = await self._kill_round(pod, observed)
-            if not errors:
+            if errors:
+                message = reasons.error_killing_pod(errors)
+                services.recorder.event(pod, None, reasons.WARNING, reasons.FAILED_KILL_POD, message)
+            else:
                 services.probes.remove_pod(self.uid)
                 observed = await self._look_again()
                 if not any(observed.running()):
                     break
-                errors = ("detected running containers after a successful KillPod, CRI violation",)
-            message = reasons.error_killing_pod("; ".join(errors))
-            services.recorder.event(pod, None, reasons.WARNING, reasons.FAILED_KILL_POD, message)
+                services.log.error("running containers after a kill", pod=self.key)  # the runtime broke its word
             self._last_look = services.pleg.last_look()
             await trio.sleep(services.timing.wait(services.timing.error_retry_seconds, self.rng))
         if not self._is_orphan:

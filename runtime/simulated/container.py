@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 START_ERROR_CODE = 128
 TICK = timedelta(microseconds=1)
+_UNKNOWN = "rpc error: code = Unknown desc = failed to exec in container: "
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -338,13 +339,13 @@ class Container:
         """Run a command in the container; ExecStartError, ExecTimeoutError. Cancellation lets the command go on."""
         if not self.is_alive:
             state = f"CONTAINER_{(ContainerState.EXITED if self.first is not None else self.state).name}"
-            raise ExecStartError(f"failed to exec in container: container is in {state} state")
+            raise ExecStartError(f"{_UNKNOWN}container is in {state} state")
         process = self.new_process(argv, self._environment())
         try:
             main = self.commands.exec_main(process)
         except StartFailure as failure:
             self.forget(process)
-            raise ExecStartError(f"failed to exec in container: {failure}") from failure
+            raise ExecStartError(f"{_UNKNOWN}{failure}") from failure
         output = (Buffer(), Buffer())
         process.fds.update({1: output[0], 2: output[1]})
         self.spawn(process, main)

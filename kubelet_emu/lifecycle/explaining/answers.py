@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kubelet_emu.api import reasons
+from kubelet_emu.journal.facts import LOST_SANDBOX, LOST_SANDBOX_FIX
 from kubelet_emu.lifecycle.explaining import gates
 from kubelet_emu.lifecycle.explaining.answer import Answer
 from kubelet_emu.lifecycle.history import ContainerKind
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 _PARTS = (ContainerKind.MAIN, ContainerKind.SIDECAR, ContainerKind.INIT, ContainerKind.UNKNOWN)
 _OVER = frozenset({"Succeeded", "Failed"})
 DEFAULT_GRACE_SECONDS = 30.0
+LAST_STEPS_SECONDS = 5.0
+"""A pod whose sandbox was stopped at its end has its last phase sooner."""
 
 
 def explain(pod: PodHistory) -> Answer:
@@ -93,12 +97,24 @@ def _unmounted(pod: PodHistory) -> Answer | None:
     """Name what keeps the sandbox or the volumes from being made, before anything ran."""
     if any(c.runs for c in pod.containers):
         return None
-    reasons = {"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"}
-    said = [event for event in pod.events if event.reason in reasons]
+    told = {"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"}
+    said = [event for event in pod.events if event.reason in told]
     if not said:
         return None
     first = next(event for event in said if event.message == said[-1].message)
     return Answer(pod=pod.name, text=f"can't start: {said[-1].message}", since=first.at.high, is_stuck=True)
+
+
+def _without_sandbox(pod: PodHistory) -> Answer | None:
+    """Say that a pod has lost its sandbox and gets no other (kubelet v1.36 computePodActions)."""
+    said = [c for c in pod.conditions if c.type == reasons.POD_READY_TO_START_CONTAINERS]
+    if pod.spec is None or pod.spec.spec.restart_policy != "Never" or not said or said[-1].status == "True":
+        return None
+    since = said[-1].at.high
+    has_run = any(c.runs for c in pod.containers) and not any(map(_runs, pod.containers))
+    if not has_run or pod.ended_at - since < LAST_STEPS_SECONDS:
+        return None
+    return Answer(pod=pod.name, text=LOST_SANDBOX, since=since, fix=(LOST_SANDBOX_FIX,), is_stuck=True)
 
 
 def _waiting(pod: PodHistory) -> Answer | None:
@@ -214,6 +230,7 @@ _QUESTIONS: tuple[Callable[[PodHistory], Answer | None], ...] = (
     _deleting,
     _unscheduled,
     _unmounted,
+    _without_sandbox,
     _waiting,
     _starting,
     _initializing,

@@ -38,6 +38,7 @@ from kubelet_emu.kubelet.timing import timing_named
 from kubelet_emu.lifecycle.raw_records import time_of
 from kubelet_emu.lifecycle.reading.logs import log_of_entries
 from kubelet_emu.scenarios.driver import Recording
+from runtime.api import RuntimeUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -246,21 +247,27 @@ def _first(target: Pod | Job, moments: tuple[MomentExpression, ...]) -> float | 
 async def open_node(options: NodeOptions) -> AsyncIterator[Node]:
     """Give a node, and take everything away at the end: pods, containers, volumes.
 
-    RuntimeUnavailableError when no engine answers. Cancellation ends the kubelet, too: what it ran is then removed
-    without a stop, within a minute. KeyboardInterrupt comes in no group, whichever task Ctrl-C has hit.
+    RuntimeUnavailableError when no engine answers, be it for the clean-up: a failure of the body has that as a note.
+    Cancellation ends the kubelet, too: what it ran is then removed without a stop, within a minute. KeyboardInterrupt
+    comes in no group, whichever task Ctrl-C has hit.
     """
     failure: Exception | KeyboardInterrupt | None = None
-    async with _ungrouped_interrupts(), open_world(options) as world:
-        node = _node(options, world)
-        async with trio.open_nursery() as nursery:
-            has_ended = trio.Event()
-            await nursery.start(_be, node.cluster, has_ended)
-            try:
-                yield node
-            except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the caller's own: raised below, in no group
-                failure = error
-            await _remove_all(node.cluster, has_ended)
-            nursery.cancel_scope.cancel()
+    try:
+        async with _ungrouped_interrupts(), open_world(options) as world:
+            node = _node(options, world)
+            async with trio.open_nursery() as nursery:
+                has_ended = trio.Event()
+                await nursery.start(_be, node.cluster, has_ended)
+                try:
+                    yield node
+                except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the caller's own: raised below, in no group
+                    failure = error
+                await _remove_all(node.cluster, has_ended)
+                nursery.cancel_scope.cancel()
+    except RuntimeUnavailableError as error:
+        if failure is None:
+            raise
+        failure.add_note(str(error))
     if failure is not None:
         raise failure
 

@@ -13,6 +13,7 @@ from kubelet_emu.embedding.guard import guarded
 from kubelet_emu.embedding.instances import default_root, new_instance_id
 from kubelet_emu.kubelet.node import Node as NodeFacts
 from kubelet_emu.kubelet.timebase import Timebase
+from runtime.api import CRIError, RuntimeUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from kubelet_emu.cluster.cluster import Cluster
     from kubelet_emu.embedding.options import NodeOptions
     from runtime.api import Runtime, RuntimeStatus
+    from runtime.docker import DockerRuntime
 
 NODE_NAME = "node1"
 CLEAN_UP_SECONDS = 60.0
@@ -37,7 +39,7 @@ class World:
 
 @asynccontextmanager
 async def open_world(options: NodeOptions) -> AsyncIterator[World]:
-    """Give a runtime; on leaving nothing of it stays. RuntimeUnavailableError when no engine answers."""
+    """Give a runtime; on leaving nothing of it stays. RuntimeUnavailableError when no engine answers, then or later."""
     opened = _simulated(options) if options.is_simulated else _docker(options)
     async with opened as world:
         yield world
@@ -66,10 +68,30 @@ async def _docker(options: NodeOptions) -> AsyncIterator[World]:
             given = cast("Runtime", runtime)
             yield World(runtime=given, timebase=Timebase.real(), node=_node(options, await given.status()))
         finally:
-            with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
-                await runtime.remove_all()
-                await runtime.remove_own_pause_image()
-                guard.is_needed = False
+            left = await _left_on(runtime, f"kubelet-emu prune --root-dir {root}")
+            guard.is_needed = left is not None
+    if left is not None:
+        raise left
+
+
+async def _left_on(runtime: DockerRuntime, command: str) -> RuntimeUnavailableError | None:
+    """Take away what an instance has on its engine, in a minute; return why that can't be, with what does it later."""
+    failure: CRIError | None = None
+    with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
+        try:
+            await runtime.remove_all()
+            await runtime.remove_own_pause_image()
+        except CRIError as error:
+            failure = error
+        else:
+            return None
+    why = failure or f"it has not answered for {CLEAN_UP_SECONDS:g} s"
+    left = RuntimeUnavailableError(
+        f"the engine is gone, so what this node had started may be left there: {why}; once the engine is back and "
+        f"this program has ended, {command!r} removes it"
+    )
+    left.__cause__ = failure
+    return left
 
 
 def _node(options: NodeOptions, status: RuntimeStatus) -> NodeFacts:

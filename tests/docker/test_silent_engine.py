@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import images
 import pytest
@@ -11,12 +12,13 @@ from stand_in import StandIn, Way
 from whole_runs import a_run
 
 import kubelet_emu
+import kubelet_emu.embedding.node
+import kubelet_emu.embedding.worlds
 import runtime.docker.http
 from runtime.api import CRIError, RuntimeUnavailableError
+from runtime.docker import DockerRuntime
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engine_pods import PodMaker
 
 pytestmark = pytest.mark.docker
@@ -99,6 +101,36 @@ async def test_a_way_that_is_cut_again_and_again_hides_no_exit(
                 await node.sleep(0.1)
             await pod.wait_for(f"main#{run} exited(3)")
         await pod.wait_for("main event(BackOff)")
+
+
+@pytest.mark.parametrize("own_error", [None, "what the program did wrong"])
+async def test_a_node_whose_engine_is_gone_says_what_is_left(
+    stand_in: StandIn, busybox: str, monkeypatch: pytest.MonkeyPatch, own_error: str | None
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", stand_in.url)
+    for module in (kubelet_emu.embedding.node, kubelet_emu.embedding.worlds):
+        monkeypatch.setattr(module, "CLEAN_UP_SECONDS", 2.0)
+    instances: list[str] = []
+
+    async def lose_the_engine() -> None:
+        async with kubelet_emu.open_node(runtime="docker", timeout=60) as node:
+            pod = await node.run(POD.format(image=images.BUSYBOX))
+            await pod.wait_for("main started")
+            instances.append(cast("DockerRuntime", node.cluster.runtime).cleaner.instance)
+            stand_in.be(Way.GONE)
+            if own_error:
+                raise ValueError(own_error)
+
+    with pytest.raises(ValueError if own_error else RuntimeUnavailableError) as told:
+        await lose_the_engine()
+    said = told.value.__notes__[0] if own_error else str(told.value)
+    assert said.startswith("the engine is gone, so what this node had started may be left there: ")
+    assert said.endswith(" removes it")
+    stand_in.be(Way.PRESENT)
+    root = said.rpartition(" --root-dir ")[2].partition("'")[0]
+    async with DockerRuntime(instances[0], root=Path(root)) as runtime:
+        assert len(await runtime.list_containers()) == 1
+        await runtime.remove_all()
 
 
 @pytest.mark.long

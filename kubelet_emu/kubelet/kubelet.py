@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.timebase import Timebase
     from runtime.api import ContainerID, Runtime
 
-
 T = TypeVar("T")
 
 

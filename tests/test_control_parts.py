@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import trio
+import trio.testing
 from attrs import evolve
 from pod_makers import a_container, a_pod
 
@@ -21,7 +22,7 @@ from kubelet_emu.api.v1_status import (
     ContainerStatus,
     PodStatus,
 )
-from kubelet_emu.control.client import connect
+from kubelet_emu.control.client import ControlClient, connect
 from kubelet_emu.control.errors import ControlError, Reason
 from kubelet_emu.control.event_log import MOST_EVENTS, EventLog
 from kubelet_emu.control.keeping import RecordKeeper
@@ -217,13 +218,37 @@ def test_runs_are_the_folders_below_a_root(tmp_path: Path) -> None:
     assert [each.name for each in folders(tmp_path)] == ["a", "b"]
 
 
+def listener(folder: Path) -> trio.SocketListener:
+    """Listen at the socket of a folder."""
+    return trio.SocketListener(trio.socket.from_stdlib_socket(open_socket(folder)))
+
+
+async def test_who_comes_before_a_run_serves_waits_for_its_greeting(tmp_path: Path) -> None:
+    place = open_socket(tmp_path)
+    server = ControlServer(methods={}, greeting=FACTS.to_json)
+    clients: list[ControlClient] = []
+
+    async def come() -> None:
+        clients.append(await connect(tmp_path))
+
+    async with trio.open_nursery() as nursery:
+        async with trio.open_nursery() as first:
+            first.start_soon(come)
+            await trio.testing.wait_all_tasks_blocked()
+            assert clients == []
+            await nursery.start(server.run, trio.SocketListener(trio.socket.from_stdlib_socket(place)))
+        assert clients[0].greeting["run"] == "1a2b"
+        nursery.cancel_scope.cancel()
+    await clients[0].aclose()
+
+
 @pytest.mark.parametrize("name", ["short", "n" * 150], ids=["a path", "a path too long for a socket"])
 async def test_a_socket_is_its_users_alone_and_is_left_when_the_run_ends(tmp_path: Path, name: str) -> None:
     folder = tmp_path / name
     folder.mkdir(mode=0o700)
     server = ControlServer(methods={}, greeting=FACTS.to_json)
     async with trio.open_nursery() as nursery:
-        await nursery.start(server.run, await open_socket(folder))
+        await nursery.start(server.run, listener(folder))
         assert stat.S_IMODE((folder / SOCKET).stat().st_mode) == 0o600
         client = await connect(folder)
         assert client.greeting["run"] == "1a2b"
@@ -243,7 +268,7 @@ async def test_a_stream_may_say_its_last_word_when_the_run_ends(tmp_path: Path) 
 
     server = ControlServer(methods={"wait": Streaming(wait)}, greeting=FACTS.to_json)
     async with trio.open_nursery() as clients, trio.open_nursery() as nursery:
-        await nursery.start(server.run, await open_socket(tmp_path))
+        await nursery.start(server.run, listener(tmp_path))
         client = await connect(tmp_path)
         clients.start_soon(client.call, "wait")
         await asked.wait()

@@ -226,8 +226,10 @@ def _is_stranger(connection: trio.socket.SocketType) -> bool:
     return uid not in {0, os.getuid()}
 
 
-async def open_socket(folder: Path) -> trio.SocketListener:
+def open_socket(folder: Path) -> socket.socket:
     """Listen at the socket of a state folder, mode 0600; OSError.
+
+    Whoever connects before the run serves it waits for the greeting.
 
     The folder is its user's alone, so nobody comes in before the mode is set.
     """
@@ -240,4 +242,4 @@ async def open_socket(folder: Path) -> trio.SocketListener:
     except BaseException:
         place.close()
         raise
-    return trio.SocketListener(trio.socket.from_stdlib_socket(place))
+    return place

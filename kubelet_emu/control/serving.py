@@ -12,10 +12,11 @@ from kubelet_emu.control.execs import Execs
 from kubelet_emu.control.logs import Logs
 from kubelet_emu.control.objects import Objects
 from kubelet_emu.control.places import SOCKET
-from kubelet_emu.control.server import ControlServer, Streaming, open_socket
+from kubelet_emu.control.server import ControlServer, Streaming
 from kubelet_emu.journal.records import NoteRecord
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
@@ -33,10 +34,11 @@ if TYPE_CHECKING:
 class Control:
     """What a run needs to be reached: its state folder, who it is, its events, and the pulls that have not ended.
 
-    `clean` takes the values of Secrets out of an object that is shown.
+    `place` is the socket, or why there is none. `clean` takes the values of Secrets out of an object that is shown.
     """
 
     folder: Path
+    place: socket.socket | OSError
     facts: RunFacts
     events: EventLog
     pulls: Pulls = tuple
@@ -44,19 +46,24 @@ class Control:
 
     async def serve(self, cluster: Cluster, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve the socket until cancelled; where there can be none, say so and do without."""
-        try:
-            listener = await open_socket(self.folder)
-        except OSError as error:
-            text = f"no second terminal can reach this run: {self.folder / SOCKET}: {error.strerror or error}"
+        if isinstance(self.place, OSError):
+            text = f"no second terminal can reach this run: {self.folder / SOCKET}: {self.place.strerror or self.place}"
             cluster.emit(NoteRecord(level="warning", text=text))
             task_status.started()
             return
+        listener = trio.SocketListener(trio.socket.from_stdlib_socket(self.place))
         try:
             await make_server(cluster, self.facts, self.events, self.pulls, self.clean).run(
                 listener, task_status=task_status
             )
         finally:
+            self.close()
+
+    def close(self) -> None:
+        """Leave the socket, served or not."""
+        if not isinstance(self.place, OSError):
             (self.folder / SOCKET).unlink(missing_ok=True)
+            self.place.close()
 
 
 def make_server(

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tarfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,8 +18,9 @@ from click.testing import CliRunner
 from journal_makers import EPOCH, accepted, container, end, entries, start
 
 from kubelet_emu.cli.busybox_image import APPLETS, archive_of, find_shell
+from kubelet_emu.cli.examples import EXAMPLES
 from kubelet_emu.cli.failures import InputError, explain
-from kubelet_emu.cli.main import COMMANDS, main
+from kubelet_emu.cli.main import COMMANDS, GROUPS, LazyGroup, main
 from kubelet_emu.cli.options import NodeCapacity, RunOptions
 from kubelet_emu.cli.parameter_types import NON_NEGATIVE
 from kubelet_emu.images.mirrors import Mirror
@@ -29,10 +31,9 @@ from kubelet_emu.manifests.safety import HostPathRule
 from runtime.api import CRIError, RuntimeUnavailableError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from kubelet_emu.cli.outputs import Streams
 
+ROOT = Path(__file__).resolve().parent.parent
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: main, image: a}]}\n"
 
 
@@ -85,7 +86,9 @@ def test_help_names_every_command() -> None:
     assert result.exit_code == 0
     for name, text in COMMANDS.items():
         assert f"  {name}" in result.output
-        assert text in result.output
+        assert text in " ".join(result.output.split())
+    assert [line for line in result.output.splitlines() if line.endswith(":")][1:] == [f"{title}:" for title in GROUPS]
+    assert all(len(line) <= 80 for line in result.output.splitlines())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -93,6 +96,30 @@ def test_every_command_has_help(name: str) -> None:
     result = CliRunner().invoke(main, [name, "--help"])
     assert result.exit_code == 0
     assert result.output.startswith(f"Usage: main {name} ")
+    assert "Exit status" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "run"])
+def test_the_exit_statuses_of_a_command_stand_in_the_documents(name: str) -> None:
+    words = " ".join(CliRunner().invoke(main, [name, "--help"]).output.partition("Options:")[0].split())
+    told = words.partition("Exit status: ")[2].removesuffix(".").replace("`", "")
+    assert told
+    assert f"| `{name}` | {told} |" in (ROOT / "docs" / "RUN.md").read_text().replace("`run`", "run")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_examples_with_options_that_it_has(name: str) -> None:
+    command = LazyGroup().get_command(click.Context(main), name)
+    assert command is not None
+    known = {opt for parameter in command.params for opt in parameter.opts}
+    told = CliRunner().invoke(main, [name, "--help"]).output
+    for line in EXAMPLES[name]:
+        assert f"  {line}\n" in told
+        words = line.replace('"$(', "").partition(" -- ")[0].split()
+        assert words[words.index("kubelet-emu") + 1] == name
+        used = [word for word in words if word.startswith("-")]
+        long = {f"-{letter}" for word in used if not word.startswith("--") for letter in word[1:]}
+        assert (long | {word for word in used if word.startswith("--")}) <= known, line
 
 
 def test_validate_says_everything_at_once(tmp_path: Path) -> None:

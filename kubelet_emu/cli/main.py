@@ -9,34 +9,49 @@ from importlib import import_module
 
 import click
 
+from kubelet_emu.cli.examples import epilog_of
 from kubelet_emu.cli.standard_streams import OutputError
 
-COMMANDS = {
-    "run": "Run manifests until their pods end, or until Ctrl-C.",
-    "record": "Run manifests once on Docker; write what a simulated run needs.",
-    "demo": "Run a Job with a sidecar that comes with this program.",
-    "test": "Run scenarios and check what they expect.",
-    "validate": "Check manifests and run nothing.",
-    "plan": "Say how pods start, stop and end, and what to mend.",
-    "verify": "Judge a log by the kubelet's rules.",
-    "trace": "Convert a lifecycle log into a trace.",
-    "drill": "Delete a pod in each phase of its life; show each shutdown.",
-    "timeline": "Draw the pods of a log.",
-    "why": "Say what pods of a run, or of a log, wait for.",
-    "ps": "Show the pods of a run.",
-    "get": "Show objects of a run: pods, events, jobs, ...",
-    "events": "Show the events of a run in order of time.",
-    "describe": "Show all of a pod or a Job of a run.",
-    "logs": "Show what a container of a run wrote.",
-    "exec": "Run a command in a container of a run.",
-    "attach": "Join the streams of a container of a run.",
-    "delete": "Delete pods of a run.",
-    "kill": "Send a signal to a container of a run.",
-    "port-forward": "Forward ports of this machine to a pod of a run.",
-    "completion": "Print the script that completes words in a shell.",
-    "replay": "Take the decisions of a lifecycle log again, by today's rules.",
-    "prune": "Remove what dead runs have left behind.",
+GROUPS: dict[str, dict[str, str]] = {
+    "Run manifests": {
+        "run": "Run manifests until their pods end, or until Ctrl-C.",
+        "demo": "Run a Job with a sidecar that comes with this program.",
+        "record": "Run manifests once on Docker; write their simulate.yaml.",
+        "prune": "Remove what dead runs have left behind.",
+    },
+    "Look at a run from a second terminal": {
+        "ps": "Show the pods of a run.",
+        "get": "Show objects of a run: pods, events, jobs, ...",
+        "events": "Show the events of a run in order of time.",
+        "describe": "Show all of pods or Jobs of a run.",
+        "why": "Say what pods of a run, or of a log, wait for.",
+        "logs": "Show what a container of a run wrote.",
+    },
+    "Act on a run from a second terminal": {
+        "exec": "Run a command in a container of a run.",
+        "attach": "Join the streams of a container of a run.",
+        "port-forward": "Forward ports of this machine to a pod of a run.",
+        "delete": "Delete pods of a run.",
+        "kill": "Send a signal to a container of a run.",
+    },
+    "Check and test manifests": {
+        "validate": "Check manifests and run nothing.",
+        "plan": "Say how pods start, stop and end, and what to mend.",
+        "test": "Run scenarios and check what they expect.",
+        "drill": "Delete a pod in each phase of its life; show each shutdown.",
+    },
+    "Read logs": {
+        "verify": "Judge a log by the kubelet's rules.",
+        "timeline": "Draw the pods of a log.",
+        "trace": "Convert a lifecycle log into a trace.",
+        "replay": "Take the decisions of a lifecycle log again, by today's rules.",
+    },
+    "Other": {
+        "completion": "Print the script that completes words in a shell.",
+    },
 }
+COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
+_WIDEST = max(map(len, COMMANDS))
 
 
 class LazyGroup(click.Group):
@@ -51,6 +66,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"kubelet_emu.cli.{cmd_name.replace('-', '_')}").command
+        command.epilog = epilog_of(cmd_name)
         return command
 
     def invoke(self, ctx: click.Context) -> object:
@@ -68,8 +84,9 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write the list of commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(_WIDEST), text) for name, text in commands.items()])
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature

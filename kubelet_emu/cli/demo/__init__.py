@@ -33,7 +33,8 @@ IMAGE = "kubelet-emu.local/busybox:1"
 def command(show: bool, **given: object) -> None:  # noqa: FBT001 - click's way
     """Run a Job whose pod has a native sidecar: in virtual time, then on the Docker engine that answers.
 
-    The manifest is part of this program and its image is made here: no checkout and no registry is needed.
+    The manifest is part of this program and its image is made here: no checkout and no registry is needed. Exit
+    status: as of `run`.
     """
     manifest = files(__package__) / "job.yaml"
     if show:

@@ -25,6 +25,7 @@ from pod_makers import (
 from status_makers import RESTARTER, WAS_RUNNING, WAS_WAITING, ended, made
 
 from kubelet_emu.api import reasons
+from kubelet_emu.api.codec import encode
 from kubelet_emu.api.v1 import (
     VolumeMount,
 )
@@ -39,7 +40,7 @@ from kubelet_emu.api.v1_status import (
 )
 from kubelet_emu.rules.container_statuses import next_attempt
 from kubelet_emu.rules.observed import ProbeResult, ProbeResults, StartFailure
-from runtime.api import ContainerID
+from runtime.api import ContainerID, LinuxContainerUser
 from runtime.api import ContainerState as Runtime
 
 if TYPE_CHECKING:
@@ -278,6 +279,15 @@ def test_the_stop_signal_is_shown_with_its_gate_alone() -> None:
     assert made(pod, observed).container_statuses[0].stop_signal is None
     status = made(pod, observed, features=gates(ContainerStopSignals=True))
     assert status.container_statuses[0].stop_signal == "SIGINT"
+
+
+def test_who_a_container_runs_as_is_shown_with_its_gate_alone() -> None:
+    user = LinuxContainerUser(uid=7, gid=0, supplemental_groups=(0, 44))
+    pod, observed = a_pod(a_container("m")), seen(an_instance("m", user=user))
+    shown = encode(made(pod, observed).container_statuses[0])["user"]
+    assert shown == {"linux": {"uid": 7, "gid": 0, "supplementalGroups": [0, 44]}}
+    assert made(pod, observed, features=gates(SupplementalGroupsPolicy=False)).container_statuses[0].user is None
+    assert made(pod, seen(an_instance("m"))).container_statuses[0].user is None
 
 
 # --- started and ready

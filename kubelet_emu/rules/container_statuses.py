@@ -22,6 +22,8 @@ from kubelet_emu.api.v1_status import (
     ContainerStateTerminated,
     ContainerStateWaiting,
     ContainerStatus,
+    ContainerUser,
+    LinuxContainerUser,
     VolumeMountStatus,
 )
 from kubelet_emu.rules.restart import (
@@ -188,6 +190,7 @@ class _Converter:
             resources=ResourceRequirements(requests=actual.requests, limits=actual.limits),
             allocated_resources=spec.requests,
             volume_mounts=self._volume_mounts(container, previous),
+            user=_user(instance) if self.sync.features.enabled("SupplementalGroupsPolicy") else None,
             stop_signal=instance.stop_signal if self.sync.features.enabled("ContainerStopSignals") else None,
             state=self._state(instance, previous),
             last_state=(
@@ -287,6 +290,14 @@ def _volume_mount(mount: VolumeMount) -> VolumeMountStatus:
         return status
     is_recursive = mount.recursive_read_only == "Enabled"
     return evolve(status, read_only=True, recursive_read_only="Enabled" if is_recursive else "Disabled")
+
+
+def _user(instance: runtime_api.ContainerStatus) -> ContainerUser | None:
+    """Return who an instance runs as, None where the runtime doesn't tell (KEP-3619, convertContainerStatusUser)."""
+    if (user := instance.user) is None:
+        return None
+    linux = LinuxContainerUser(uid=user.uid, gid=user.gid, supplemental_groups=user.supplemental_groups)
+    return ContainerUser(linux=linux)
 
 
 def _whole(moment: datetime | None) -> datetime | None:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from attrs import frozen
+
+from runtime.api.statuses import LinuxContainerUser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PASSWD, GROUP = "/etc/passwd", "/etc/group"
 
@@ -24,6 +31,10 @@ class Accounts:
         found = self._user(name)
         return int(found[2]) if found is not None and found[2].isdecimal() else None
 
+    def group_number(self, name: str) -> int | None:
+        """Return the number of a group by its name, None for one that isn't listed."""
+        return next((int(each[2]) for each in self.groups if each[0] == name and each[2].isdecimal()), None)
+
     def primary_group(self, user: str) -> int:
         """Return the group of a user, by name or number; 0 of one that isn't listed (containerd WithUser)."""
         found = self._user(user)
@@ -44,6 +55,31 @@ class Accounts:
     def _user(self, user: str) -> tuple[str, ...] | None:
         column = 2 if user.isdecimal() else 0
         return next((each for each in self.users if each[column] == user), None)
+
+
+def container_user(
+    accounts: Accounts, user: str, supplemental_groups: Iterable[int], *, is_strict: bool
+) -> LinuxContainerUser | None:
+    """Return who `USER[:GROUP]` is (root where that is empty); None for a name that isn't listed, which can't run.
+
+    Source: containerd v2 containerSpecOpts (WithUser, WithAdditionalGIDs, WithSupplementalGroups), toCRIContainerUser.
+    """
+    who, _, group = user.partition(":")
+    who = who or "0"
+    uid = int(who) if who.isdecimal() else accounts.number_of(who)
+    gid = accounts.primary_group(who)
+    if group:
+        named = int(group) if group.isdecimal() else accounts.group_number(group)
+        if named is None:
+            return None
+        gid = named
+    if uid is None:
+        return None
+    listed = () if is_strict else accounts.other_groups(who)
+    first = listed if gid in listed else (gid, *listed)
+    return LinuxContainerUser(
+        uid=uid, gid=gid, supplemental_groups=tuple(dict.fromkeys((*first, *supplemental_groups)))
+    )
 
 
 def _lines(data: bytes, columns: int) -> tuple[tuple[str, ...], ...]:

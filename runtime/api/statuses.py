@@ -50,12 +50,21 @@ class ContainerSummary:
 
 
 @frozen(kw_only=True)
+class LinuxContainerUser:
+    """Who the first process of a container is started as; its groups in containerd's order, the primary one too."""
+
+    uid: int
+    gid: int
+    supplemental_groups: tuple[int, ...] = ()
+
+
+@frozen(kw_only=True)
 class ContainerStatus:
     """A container as the runtime sees it.
 
     `started_at`, `finished_at` and `exit_code` are None until they happened. `reason` is Completed, Error, OOMKilled
     or StartError; `message` is the runtime's own text of a failed start. `image_ref` is the repository digest where
-    there is one.
+    there is one. `user` is None where it isn't known.
     """
 
     id: ContainerID
@@ -75,6 +84,7 @@ class ContainerStatus:
     annotations: Mapping[str, str] = field(factory=dict)
     pid: int | None = None
     stop_signal: str = "SIGTERM"
+    user: LinuxContainerUser | None = None
 
 
 @frozen(kw_only=True)

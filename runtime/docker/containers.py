@@ -132,7 +132,8 @@ class Containers:
         told = (inspected["Config"].get("Labels") or {}).get(naming.IMAGE_REF_LABEL)
         image_ref = told or await self.images.reference_of(inspected.get("Image", ""))
         failed_at = self._failed_at.get(container_id)
-        return convert.container_status(inspected, image_ref=image_ref, failed_at=failed_at)
+        status = convert.container_status(inspected, image_ref=image_ref, failed_at=failed_at)
+        return attrs.evolve(status, user=await self.accounts.user_of(inspected))
 
     async def update_resources(self, container_id: ContainerID, resources: LinuxContainerResources) -> None:
         """Change the limits of a running container."""

@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         VolumeFile,
         VolumeHandle,
     )
+    from runtime.api.accounts import Accounts
 
     def _is_a_runtime(checked: DockerRuntime) -> Runtime:
         """Let the type checker compare the two."""
@@ -90,10 +91,10 @@ def _ignore(_note: str) -> None:
 class DockerRuntime:
     """A Docker engine as the kubelet's runtime, for one instance.
 
-    `root` is the folder for volumes (None: volumes live in the engine); `base_url` overrides DOCKER_HOST and contexts;
-    `pause_image` names the sandboxes' image; `engine_operations` bounds parallel writes (None: the engine's cores, at
-    most 4); `exec_operations` bounds parallel starts of commands; `keep` marks all objects as wanted beyond this
-    process's life; `on_note` gets one line for each thing a user should know.
+    `root` is the folder for volumes (None: they live in the engine); `base_url` overrides DOCKER_HOST and contexts;
+    `pause_image` names the sandboxes' image; `engine_operations` bounds writes at a time (None: the engine's cores, at
+    most 4), `exec_operations` starts of commands; with `keep` all objects outlive this process; `on_note` gets a line
+    for each thing a user should know.
     """
 
     instance: str
@@ -116,6 +117,7 @@ class DockerRuntime:
     _stopper: Stopper = field(init=False)
     _pause: PauseImages = field(init=False)
     _rights: EngineRights = field(init=False)
+    _known_accounts: dict[str, Accounts] = field(factory=dict, init=False)
     publisher: Publisher = field(init=False)
     _node: EngineNode = field(init=False)
     _opened_by: DockerRuntime | None = field(default=None, init=False)
@@ -124,8 +126,7 @@ class DockerRuntime:
     def sibling(self, instance: str) -> DockerRuntime:
         """Return a runtime of another instance on this one's connection, to be opened while this one is open.
 
-        It knows only its own objects; limits, clients, the sandboxes' image and what was learned of the engine are
-        shared.
+        It knows only its own objects; limits, clients and what was learned of the engine and its images are shared.
         """
         other = DockerRuntime(
             instance, root=self.root, pause_image=self.pause_image, keep=self.keep, on_note=self.on_note
@@ -137,6 +138,7 @@ class DockerRuntime:
         """Reach the engine and open its event stream; RuntimeUnavailableError when it doesn't answer."""
         if (first := self._opened_by) is not None:
             self.bridge, self._pause, self._rights = first.bridge, first._pause, first._rights  # noqa: SLF001
+            self._known_accounts = first._known_accounts  # noqa: SLF001
             self._build()
             await self._open()
             return self
@@ -203,7 +205,7 @@ class DockerRuntime:
         self._sandboxes = Sandboxes(
             bridge, self.hub, maker, self._stopper, self._pause, own_labels, self._rights, cgroups
         )
-        accounts = ImageAccounts(bridge, own_labels)
+        accounts = ImageAccounts(bridge, own_labels, self._known_accounts)
         self._containers = Containers(bridge, self.hub, maker, self._images, accounts, self._sandboxes, own_labels)
         self._execs = Execs(bridge)
         self._volumes = Volumes(bridge, maker, self._pause, own_labels, root=self.root, on_note=self.on_note)
@@ -285,10 +287,7 @@ class DockerRuntime:
         await self._containers.update_resources(container_id, resources)
 
     async def container_disk_usage(self, container_id: ContainerID) -> int:
-        """Return the bytes that a container has written into its own layer of files; NotFoundError.
-
-        The engine doesn't tell how long its log is.
-        """
+        """Return the bytes of a container's own layer of files (its log's length no engine tells); NotFoundError."""
         return await self._containers.disk_usage(container_id)
 
     async def exec_sync(

@@ -8,12 +8,14 @@ import trio
 from attrs import define
 
 from runtime.api import NotFoundError
+from runtime.api.accounts import GROUP, PASSWD
 from runtime.api.references import split_name
+from runtime.simulated.ids import read_lists
 from runtime.simulated.images import ImageKind, kind_of
 from runtime.simulated.known import AppletProgram, UnknownProgram, grpc_program
 from runtime.simulated.process import in_turn
 from runtime.simulated.program import AnsweredProgram, ScriptedProgram, StartFailure
-from runtime.simulated.rootfs import build_tree
+from runtime.simulated.rootfs import BASE_GROUP, BASE_PASSWD, build_tree
 from runtime.simulated.shell.applets.base import applet_main
 from runtime.simulated.shell.launch import NOT_EXECUTABLE, NOT_FOUND, ProgramMissing
 from runtime.simulated.shell.registry import APPLETS, COMMON_WORDS, WORDS
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runtime.api import ContainerConfig, Image
+    from runtime.api.accounts import Accounts
     from runtime.simulated.container import Container
     from runtime.simulated.images import ImageStore
     from runtime.simulated.process import Main, Process
@@ -105,6 +108,11 @@ class Commands:
         start = config.command or image.entrypoint
         name = start[0] if start else split_name(config.image_name)[0].rpartition("/")[2]
         return UnknownProgram(name, words, self.exit_code_on_term, stop_signal=config.stop_signal or image.stop_signal)
+
+    def accounts_of(self, config: ContainerConfig) -> Accounts:
+        """Return the users and groups of a container's image."""
+        files = self.images.row(config.image_name).files
+        return read_lists(files.get(PASSWD, BASE_PASSWD), files.get(GROUP, BASE_GROUP))
 
     def make_tree(self, container: Container) -> Tree:
         """Return a new tree of files for a container."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from runtime.api import ContainerConfig, ContainerID, ContainerStatus, ContainerSummary, Image
+    from runtime.api.accounts import Accounts
     from runtime.simulated.machine import Machine
     from runtime.simulated.network import Listener, Serve
     from runtime.simulated.process import Main
@@ -53,6 +54,9 @@ class Contents(Protocol):
 
     def words_of(self, config: ContainerConfig) -> frozenset[str]:
         """Return the words that a container's image has."""
+
+    def accounts_of(self, config: ContainerConfig) -> Accounts:
+        """Return the users and groups of a container's image."""
 
     def make_tree(self, container: Container) -> Tree:
         """Return a new tree of files for a container."""
@@ -142,9 +146,9 @@ class Container:
 
     @property
     def ids(self) -> Ids:
-        """Return who its processes run as, by the lists that its files have at first."""
+        """Return who its processes run as, by the lists that its image has."""
         if self._ids is None:
-            self._ids = make_ids(self.config.security, self.image, self.tree)
+            self._ids = make_ids(self.config.security, self.image, self.commands.accounts_of(self.config))
         return self._ids
 
     @property

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from runtime.simulated.tree import Entry, Node
     from runtime.simulated.volumes import VolumeStore
 
-_PASSWD = b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/home:/bin/false\n"
-_GROUP = b"root:x:0:\nnobody:x:65534:\n"
+BASE_PASSWD = b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/home:/bin/false\n"
+BASE_GROUP = b"root:x:0:\nnobody:x:65534:\n"
 
 
 def build_tree(container: Container, volumes: VolumeStore, words: frozenset[str], files: Mapping[str, bytes]) -> Tree:
@@ -79,8 +79,8 @@ def _etc(container: Container, at: float) -> dict[str, Node]:
         "hostname": f"{name}\n".encode(),
         "hosts": hosts.encode(),
         "resolv.conf": _resolv_conf(sandbox.config.dns).encode(),
-        "passwd": _PASSWD,
-        "group": _GROUP,
+        "passwd": BASE_PASSWD,
+        "group": BASE_GROUP,
     }
     nodes: dict[str, Node] = {path: File(bytearray(data), mtime=at) for path, data in texts.items()}
     nodes["mtab"] = Symlink("/proc/mounts")

@@ -62,6 +62,7 @@ def _make_status(container: Container) -> ContainerStatus:
         annotations=config.annotations,
         pid=container.first.pid if container.first is not None and container.exit_code is None else None,
         stop_signal=signal_name(container.stop_signal),
+        user=container.ids.user,
     )
 
 

@@ -108,6 +108,17 @@ def ids(user: int, group: int, groups: str, home: str) -> list[str]:
     return [str(user), str(group), f"{groups} ", home]
 
 
+def users_of(log: Path) -> dict[str, list[str]]:
+    """Return who the statuses say that the containers ran as, in the form of `ids`."""
+    found: dict[str, list[str]] = {}
+    for line in log.read_text().splitlines():
+        for status in json.loads(line).get("status", {}).get("containerStatuses", ()):
+            if linux := status.get("user", {}).get("linux"):
+                groups = " ".join(map(str, sorted(linux["supplementalGroups"])))
+                found[status["name"]] = ids(linux.get("uid", 0), linux.get("gid", 0), groups, "")[:3]
+    return found
+
+
 def test_users_have_their_own_groups_and_those_of_the_image(by_user: Mapping[str, str], tmp_path: Path) -> None:
     containers = {
         "nobody": (by_user["none"], IDS, ""),
@@ -122,7 +133,10 @@ def test_users_have_their_own_groups_and_those_of_the_image(by_user: Mapping[str
         "absent": (by_user["absent"], IDS, ""),
         "last": (by_user["none"], IDS, "runAsUser: 2147483647, runAsGroup: 2147483647"),
     }
-    outcome = run_pod(tmp_path, a_pod(containers, GROUPS.format("")))
+    outcome = run_pod(tmp_path, a_pod(containers, GROUPS.format("")), "--log", str(tmp_path / "log"))
+    assert users_of(tmp_path / "log") == {
+        name: lines[:3] for name, lines in lines_of(outcome, containers).items() if name != "absent"
+    }
     assert lines_of(outcome, containers) == {
         "nobody": ids(0, 0, "0 29 44 2345 7777", "/root"),
         "listed": ids(1000, 1001, "29 44 1001 2345 7777", "/home/app"),
@@ -148,7 +162,9 @@ def test_strict_groups_are_those_of_the_pod_alone(by_user: Mapping[str, str], tm
         "name": (by_user["name"], IDS, ""),
         "names": (by_user["names"], IDS, ""),
     }
-    outcome = run_pod(tmp_path, a_pod(containers, GROUPS.format(", supplementalGroupsPolicy: Strict")))
+    spec = GROUPS.format(", supplementalGroupsPolicy: Strict")
+    outcome = run_pod(tmp_path, a_pod(containers, spec), "--log", str(tmp_path / "log"))
+    assert users_of(tmp_path / "log") == {name: lines[:3] for name, lines in lines_of(outcome, containers).items()}
     assert "warning" not in outcome.err
     assert lines_of(outcome, containers) == {
         "nobody": ids(0, 0, "0 44 2345 7777", "/root"),

@@ -61,6 +61,11 @@ def test_words_are_offered(why: str, words: tuple[str, ...], expected: list[str]
     assert complete(*words) == expected, why
 
 
+def test_runs_that_can_not_be_looked_at_are_none(tmp_path: Path) -> None:
+    (tmp_path / "instances").touch()
+    assert complete("logs", "--run", "", root=tmp_path) == []
+
+
 def test_without_a_run_there_are_no_pods(tmp_path: Path) -> None:
     assert complete("logs", "", root=tmp_path) == []
     assert complete("why", "", root=tmp_path) == ["FILE"]

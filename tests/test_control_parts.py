@@ -12,6 +12,7 @@ import pytest
 import trio
 import trio.testing
 from attrs import evolve
+from click.testing import CliRunner
 from pod_makers import a_container, a_pod
 
 from kubelet_emu.api.v1_status import (
@@ -22,6 +23,7 @@ from kubelet_emu.api.v1_status import (
     ContainerStatus,
     PodStatus,
 )
+from kubelet_emu.cli.main import main
 from kubelet_emu.control.client import ControlClient, connect
 from kubelet_emu.control.errors import ControlError, Reason
 from kubelet_emu.control.event_log import MOST_EVENTS, EventLog
@@ -240,6 +242,23 @@ async def test_who_comes_before_a_run_serves_waits_for_its_greeting(tmp_path: Pa
         assert clients[0].greeting["run"] == "1a2b"
         nursery.cancel_scope.cancel()
     await clients[0].aclose()
+
+
+def asked_for_pods(root: Path) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["ps", "--root-dir", str(root)])
+    return result.exit_code, result.stderr
+
+
+def test_a_run_that_can_not_be_looked_at_is_told(tmp_path: Path) -> None:
+    (tmp_path / "instances").touch()
+    assert asked_for_pods(tmp_path) == (2, f"error: {tmp_path}: its runs can't be read: Not a directory\n")
+    (tmp_path / "instances").unlink()
+    assert asked_for_pods(tmp_path)[1].startswith(f"error: no run keeps its state in {tmp_path}")
+    folder = tmp_path / "instances" / "1a2b"
+    folder.mkdir(parents=True)
+    (folder / SOCKET).symlink_to(folder / SOCKET)
+    told = f"error: {folder}: its run can't be reached: Too many levels of symbolic links\n"
+    assert asked_for_pods(tmp_path) == (2, told)
 
 
 @pytest.mark.parametrize("name", ["short", "n" * 150], ids=["a path", "a path too long for a socket"])

@@ -82,8 +82,8 @@ class RunFacts:
 
 
 def folders(root: Path) -> tuple[Path, ...]:
-    """Return the state folders of runs below a root, by name."""
+    """Return the state folders of runs below a root, by name; OSError for one that can't be read, as another user's."""
     try:
         return tuple(sorted(each for each in (root / "instances").iterdir() if each.is_dir()))
-    except OSError:
+    except FileNotFoundError:
         return ()

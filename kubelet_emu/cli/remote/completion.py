@@ -31,7 +31,11 @@ def complete_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) 
     from kubelet_emu.cli.remote.target import target_of
     from kubelet_emu.control.places import RunFacts, folders
 
-    found = (RunFacts.read(each) for each in folders(target_of(ctx.params).root))
+    try:
+        places = folders(target_of(ctx.params).root)
+    except OSError:  # another user's
+        return []
+    found = (RunFacts.read(each) for each in places)
     return [_item(each.id, text=" ".join(each.manifests)) for each in found if each.id.startswith(incomplete)]
 
 

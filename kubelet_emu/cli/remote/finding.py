@@ -82,17 +82,22 @@ def folder_of(target: Target, places: Iterable[Path]) -> Path:
 
 
 def _named(target: Target) -> tuple[Path, ...]:
-    found = folders(target.root)
+    try:
+        found = folders(target.root)
+    except OSError as error:
+        raise InputError(f"{target.root}: its runs can't be read: {error.strerror}") from error
     return found if target.run_id is None else (folder_of(target, found),)
 
 
 async def _look(folder: Path) -> _Place:
-    """Return a folder with its connection; a socket at which nobody listens is that of a dead run."""
+    """Return a folder with its connection; a socket at which nobody listens is that of a dead run. InputError."""
     facts = RunFacts.read(folder)
     try:
         return _Place(folder, facts, await connect(folder))
-    except OSError:
+    except (ConnectionRefusedError, FileNotFoundError):
         return _Place(folder, facts, None)
+    except OSError as error:
+        raise InputError(f"{folder}: its run can't be reached: {error.strerror or error}") from error
 
 
 def _choose(target: Target, places: list[_Place]) -> _Place:

@@ -29,10 +29,11 @@ def store(tmp_path: Path) -> FolderStore:
 def test_modes_of_folders_in_a_volume(tmp_path: Path, root: int, written: int, sub_path: int) -> None:
     made = FolderStore(tmp_path / "volumes")
     made.create(VolumeConfig(pod_uid="u", name="v", mode=root, gid=os.getegid()), HANDLE)
-    made.write(HANDLE, {"a/b/c": VolumeFile(data=b"text")})
+    made.write(HANDLE, {"a/b/c": VolumeFile(data=b"text"), "empty": VolumeFile(is_folder=True)})
     deep = made.source(HANDLE, "x/y")
-    modes = [path.stat().st_mode & 0o7777 for path in (made.folder(HANDLE).data / "a" / "b", Path(deep))]
-    assert modes == [written, sub_path]
+    data = made.folder(HANDLE).data
+    modes = [path.stat().st_mode & 0o7777 for path in (data / "a" / "b", data / "empty", Path(deep))]
+    assert modes == [written, written, sub_path]
 
 
 def test_a_file_can_not_replace_a_folder(store: FolderStore) -> None:

@@ -106,10 +106,11 @@ def test_links_of_a_host_folder_may_be_absolute_inside_it() -> None:
 async def test_a_group_reaches_what_is_made_in_a_volume(autojump_clock: trio.abc.Clock) -> None:
     async with a_world() as world:
         volume = await world.runtime.create_volume(VolumeConfig(pod_uid="u", name="v", mode=0o2777, gid=3000))
-        await world.runtime.write_volume(volume, {"dir/file": VolumeFile(data=b"x", gid=3000)})
-        script = "cd /v; mkdir new; touch new/file; stat -c '%a %g' dir new new/file"
+        tree = {"dir/file": VolumeFile(data=b"x", gid=3000), "empty": VolumeFile(gid=3000, is_folder=True)}
+        await world.runtime.write_volume(volume, tree)
+        script = "cd /v; mkdir new; touch new/file; stat -c '%a %g' dir empty new new/file"
         await world.start(script, mounts=(Mount(container_path="/v", volume=volume),))
-        assert (await world.watch()).text == "2755 3000\n2755 3000\n644 3000"
+        assert (await world.watch()).text == "2755 3000\n2755 3000\n2755 3000\n644 3000"
 
 
 async def test_a_volume_in_memory_is_as_large_as_its_limit(autojump_clock: trio.abc.Clock) -> None:

@@ -195,15 +195,19 @@ def test_an_update_drops_what_is_gone() -> None:
     assert update.remove == ("sub", "..old")
 
 
-def test_an_empty_payload_leaves_nothing_behind() -> None:
-    assert plan_update({}, NOW) is not None
+def test_an_empty_payload_has_an_empty_directory() -> None:
+    directory = "..2026_12_02_01_02_03.456789000"
+    empty = {directory: VolumeFile(is_folder=True), "..data": VolumeFile(target=directory)}
+    first = plan_update({}, NOW)
+    assert first is not None
+    assert (first.tree, first.remove) == (empty, ())
     update = plan_update({}, NOW, WrittenPayload(directory="..old", payload=ONE))
     assert update is not None
-    assert update.tree == {}
-    assert update.remove == ("..data", "k", "sub", "..old")
-    again = plan_update(ONE, NOW, update.written)
+    assert (update.tree, update.remove) == (empty, ("k", "sub", "..old"))
+    assert plan_update({}, NOW, update.written) is None
+    again = plan_update(ONE, NOW + timedelta(seconds=1), update.written)
     assert again is not None
-    assert again.remove == ()
+    assert again.remove == (directory,)
 
 
 def test_two_updates_of_one_instant_have_two_directories() -> None:

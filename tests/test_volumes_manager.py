@@ -284,7 +284,8 @@ async def test_an_optional_object_fills_its_volume_later(autojump_clock: trio.te
     node = Node()
     pod = a_pod(Volume(name="cm", config_map=ConfigMapVolumeSource(name="conf", optional=True)))
     await node.manager.wait_for_attach_and_mount(pod)
-    assert node.runtime.trees[VolumeHandle("u/cm")] == {}
+    (folder, link) = node.runtime.trees[VolumeHandle("u/cm")].values()
+    assert (folder.is_folder, link.target) == (True, next(iter(node.runtime.trees[VolumeHandle("u/cm")])))
     node.config_maps["conf"] = ConfigMap(data={"a": "1"})
     await node.manager.refresh(pod)
     assert node.runtime.read("u/cm", "a") == b"1"

@@ -65,16 +65,13 @@ def plan_update(
     tree = {
         f"{directory}/{path}": VolumeFile(data=file.data, mode=file.mode | read_bits, uid=file.uid, gid=gid)
         for path, file in payload.items()
-    }
-    if payload:
-        tree[DATA_DIRECTORY] = VolumeFile(target=directory, gid=gid)
+    } or {directory: VolumeFile(gid=gid, is_folder=True)}
+    tree[DATA_DIRECTORY] = VolumeFile(target=directory, gid=gid)
     names = top_level(payload)
     tree |= {name: VolumeFile(target=f"{DATA_DIRECTORY}/{name}", gid=gid) for name in names}
     remove: tuple[str, ...] = ()
-    if old is not None and old.payload:
+    if old is not None:
         remove = (*(name for name in top_level(old.payload) if name not in names), old.directory)
-        # Without files there is no directory that `..data` could lead to.
-        remove = remove if payload else (DATA_DIRECTORY, *remove)
     return Update(tree=tree, remove=remove, written=WrittenPayload(directory=directory, payload=payload, gid=gid))
 
 

@@ -219,7 +219,7 @@ class VolumeConfig:
 
 @frozen(kw_only=True)
 class VolumeFile:
-    """One file of a volume's tree: `target` set makes it a symbolic link.
+    """One file of a volume's tree: `target` set makes it a symbolic link, `is_folder` an empty folder (mode 0755).
 
     `in_place` puts text into the file that is there, so that containers which have it alone mounted see the change.
     """
@@ -230,3 +230,4 @@ class VolumeFile:
     gid: int | None = None
     target: str | None = None
     in_place: bool = False
+    is_folder: bool = False

@@ -108,9 +108,12 @@ class EngineStore:
         for path, file in left.items():
             for parent in reversed(PurePosixPath(path).parents[:-1]):
                 folders.setdefault(str(parent), file.gid)
+            if file.is_folder:
+                folders.setdefault(path, file.gid)
         entries = [_folder_entry(folder, VOLUME_FOLDER_MODE, gid) for folder, gid in folders.items()]
         if left or not tree:
-            await self._put(self.name(handle), f"/{MOUNT_POINT}", [*entries, *map(_file_entry, left.items())])
+            files = (_file_entry(item) for item in left.items() if not item[1].is_folder)
+            await self._put(self.name(handle), f"/{MOUNT_POINT}", [*entries, *files])
         if remove:
             await self._remove_paths(self.name(handle), remove)
 

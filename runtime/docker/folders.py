@@ -77,7 +77,9 @@ class FolderStore:
         root = self._open_data(handle)
         try:
             for path, file in tree.items():
-                if not file.in_place or not _rewrite_file(root, PurePosixPath(path), file.data):
+                if file.is_folder:
+                    os.close(walk(root, PurePosixPath(path), make=VOLUME_FOLDER_MODE))
+                elif not file.in_place or not _rewrite_file(root, PurePosixPath(path), file.data):
                     _write_file(root, PurePosixPath(path), file)
             for path in remove:
                 _remove_path(root, PurePosixPath(path))

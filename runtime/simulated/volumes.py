@@ -55,9 +55,11 @@ class VolumeStore:
         """Put files into a volume in the order given, each in the place of what was there, then take paths out."""
         volume = self.tree(handle)
         for path, file in files.items():
-            folder = posixpath.dirname(path)
+            folder = path if file.is_folder else posixpath.dirname(path)
             if folder:
                 volume.make_directories(folder)
+            if file.is_folder:
+                continue
             if file.in_place and isinstance(there := volume.get(path), File):
                 there.data[:] = file.data
                 continue

@@ -108,16 +108,21 @@ async def test_sub_paths_name_folders_and_files(pod: PodMaker) -> None:
 @pytest.mark.parametrize("medium", ["", "Memory"])
 async def test_a_group_reaches_all_that_is_made_in_a_volume(pod: PodMaker, medium: str) -> None:
     handle = await volume(pod, medium=medium, mode=0o2777, gid=3000)
-    tree = {"dir/a": VolumeFile(data=b"A\n", gid=3000), "link": VolumeFile(target="dir/a", gid=3000)}
+    tree = {
+        "dir/a": VolumeFile(data=b"A\n", gid=3000),
+        "empty": VolumeFile(gid=3000, is_folder=True),
+        "link": VolumeFile(target="dir/a", gid=3000),
+    }
     await pod.runtime.write_volume(handle, tree)
     mounts = [Mount(container_path="/v", volume=handle)]
     if not medium:
         mounts.append(Mount(container_path="/s", volume=handle, sub_path="sub/deep"))
     script = (
-        "cd /v; mkdir -p sub/deep; touch new sub/deep/new; stat -c '%a %g %n' . dir link; stat -c %g new sub/deep/new"
+        "cd /v; mkdir -p sub/deep; touch new sub/deep/new;"
+        " stat -c '%a %g %n' . dir empty link; stat -c %g new sub/deep/new"
     )
     lines = await pod.log_of(await pod.start("a", script, mounts=tuple(mounts)))
-    assert lines == ["2777 3000 .", "2755 3000 dir", "777 3000 link", "3000", "3000"]
+    assert lines == ["2777 3000 .", "2755 3000 dir", "2755 3000 empty", "777 3000 link", "3000", "3000"]
 
 
 async def test_a_planted_link_does_not_lead_out(pod: PodMaker, tmp_path: Path) -> None:

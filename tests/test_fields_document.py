@@ -99,6 +99,28 @@ def _warnings(key: str, gates: FeatureGates) -> list[str]:
     return [f"{each.path}: {each.text}" for each in admitted.problems if each.severity == "warning"]
 
 
+@pytest.mark.parametrize(
+    ("spec", "where"),
+    [
+        ("containers: [{name: c, image: i, resources: {limits: {memory: 6Mi}}}]", []),
+        ("containers: [{name: c, image: i, resources: {limits: {memory: 0}}}]", []),
+        ("containers: [{name: c, image: i, resources: {limits: {memory: 5M}}}]", ["spec.containers[0].resources"]),
+        (
+            (
+                "initContainers: [{name: a, image: i, resources: {limits: {memory: 1}}}],"
+                " containers: [{name: c, image: i}], resources: {limits: {memory: 4Mi}}"
+            ),
+            ["spec.resources", "spec.initContainers[0].resources"],
+        ),
+    ],
+)
+def test_a_memory_limit_that_an_engine_refuses_is_named(spec: str, where: list[str]) -> None:
+    text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {{{spec}}}\n"
+    admitted = admit(load_text(text), ALL_GATES, Random(1), SafetyPolicy())  # noqa: S311 - names alone
+    told = [each for each in admitted.problems if "less than 6Mi" in each.text]
+    assert [each.path for each in told] == [f"{each}.limits[memory]" for each in where]
+
+
 def test_every_field_is_in_one_class_and_every_class_has_fields_alone() -> None:
     found = {f"{each.type}.{each.name}" for each in walk()}
     assert {*named_fields(), *PARTS} <= found

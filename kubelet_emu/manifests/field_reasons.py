@@ -8,7 +8,6 @@ from __future__ import annotations
 
 IGNORED = {
     "PodSpec.hostUsers": "user namespaces are the engine's matter",
-    "PodSpec.overhead": "there is no runtime class that takes it",
     "PodSpec.resourceClaims": "no device is prepared for a claim",
     "PodSpec.runtimeClassName": "the engine's default runtime is used",
 }
@@ -64,6 +63,8 @@ APP_ARMOR = (
     "a node without AppArmor refuses a pod that asks for it: the engine's machine has it or not, in virtual time"
     " `node: {appArmor: true}` in simulate.yaml says that it has"
 )
+LEAST_MEMORY = "an engine makes no container with less than 6Mi of memory"
+OVERHEAD = "counts when the node looks for room; a cluster refuses it unless the pod's runtime class has the same"
 PARTS = {
     "Capabilities.add": f"a name with CAP_, or that no kernel has, {NO_CAPABILITY}",
     "Capabilities.drop": f"a name with CAP_, or that no kernel has, {NO_CAPABILITY}",
@@ -78,12 +79,14 @@ PARTS = {
     "PodSpec.automountServiceAccountToken": "true mounts nothing by itself; a token that the pod's volumes name has a"
     " stand-in",
     "PodSpec.nodeSelector": "the node has the labels that `--node-label` gives it, the pod waits for others",
+    "PodSpec.overhead": OVERHEAD,
     "PodSpec.preemptionPolicy": "only a pod with a system priority has others end for it, as on a node",
     "PodSpec.priority": "counts for a system priority alone, when the node makes room or shuts down",
     "PodSpec.priorityClassName": "counts for a system priority alone: nobody keeps other classes here",
     "PodSpec.tolerations": "kept, and looked at by the node's admission; nothing taints the node",
     "ResourceRequirements.claims": "no device is prepared for a claim",
-    "ResourceRequirements.limits": "cpu, memory and ephemeral-storage count; devices aren't passed to the container",
+    "ResourceRequirements.limits": f"cpu, memory and ephemeral-storage count; {LEAST_MEMORY}; devices aren't passed to"
+    " the container",
     "ResourceRequirements.requests": "cpu, memory and ephemeral-storage count; devices aren't passed to the container",
     "SecurityContext.appArmorProfile": APP_ARMOR,
     "SecurityContext.seccompProfile": LOCALHOST,

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from kubelet_emu.api.quantity import quantity_value
 from kubelet_emu.api.schema import fields_of
-from kubelet_emu.manifests.field_reasons import CLAIMED, IGNORED, PROJECTED, SCHEDULING, UNMOUNTABLE
+from kubelet_emu.manifests.field_reasons import (
+    CLAIMED,
+    IGNORED,
+    LEAST_MEMORY,
+    OVERHEAD,
+    PROJECTED,
+    SCHEDULING,
+    UNMOUNTABLE,
+)
 from kubelet_emu.manifests.mounts_not_emulated import mounts_not_emulated
 from kubelet_emu.manifests.network_not_emulated import network_not_emulated
 from kubelet_emu.manifests.security_not_emulated import annotations_not_emulated, has_no_profile, security_not_emulated
@@ -27,6 +36,7 @@ _NODES_OWN = frozenset({"kubernetes.io/hostname", "kubernetes.io/os", "kubernete
 _EMULATED_VOLUMES = frozenset({"configMap", "downwardAPI", "emptyDir", "hostPath", "projected", "secret"})
 _CLAIMS = ("persistentVolumeClaim", "ephemeral")
 _AS_WITHOUT = (("hostUsers", True),)  # says what holds anyway
+_LEAST_MEMORY_BYTES = 6 << 20
 _DEVICES = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -50,8 +60,10 @@ def not_emulated(loaded: Loaded, has_seccomp_profile: Callable[[str], bool] = ha
             *_scheduling(spec, loaded, path),
             *_affinity(spec),
             *_ignored(spec),
+            *_counted(spec),
             *_volumes(spec),
             *_devices(spec),
+            *_small_memory(spec),
             *mounts_not_emulated(spec),
             *network_not_emulated(spec),
             *security_not_emulated(spec, has_seccomp_profile),
@@ -127,6 +139,11 @@ def _ignored(spec: PodSpec) -> Iterator[tuple[str, str]]:
             yield name, f"{name} is ignored: {reason}"
 
 
+def _counted(spec: PodSpec) -> Iterator[tuple[str, str]]:
+    if spec.overhead:
+        yield "overhead", f"overhead {OVERHEAD}"
+
+
 def _volumes(spec: PodSpec) -> Iterator[tuple[str, str]]:
     for index, volume in enumerate(spec.volumes):
         if volume.empty_dir is not None and (volume.empty_dir.medium or "").startswith("HugePages"):
@@ -142,6 +159,19 @@ def _volumes(spec: PodSpec) -> Iterator[tuple[str, str]]:
             if name != "name" and name not in _EMULATED_VOLUMES and getattr(volume, shape.attribute) is not None:
                 fate = CLAIMED if name in _CLAIMS else UNMOUNTABLE
                 yield f"volumes[{index}].{name}", f"volume {volume.name!r}: {name}{':' * (name in _CLAIMS)} {fate}"
+
+
+def _small_memory(spec: PodSpec) -> Iterator[tuple[str, str]]:
+    """Yield limits that an engine refuses; those of the pod as a whole are its containers' own (KEP-2837)."""
+    containers = (
+        *((f"initContainers[{index}].", each.resources) for index, each in enumerate(spec.init_containers)),
+        *((f"containers[{index}].", each.resources) for index, each in enumerate(spec.containers)),
+    )
+    for where, resources in (("", spec.resources), *containers):
+        limit = resources.limits.get("memory", "0") if resources is not None else "0"
+        is_fraction = limit.endswith("m")  # a warning of the server's has named it
+        if 0 < quantity_value(limit) < _LEAST_MEMORY_BYTES and not is_fraction:
+            yield f"{where}resources.limits[memory]", f"limits of {limit} work in virtual time alone: {LEAST_MEMORY}"
 
 
 def _devices(spec: PodSpec) -> Iterator[tuple[str, str]]:

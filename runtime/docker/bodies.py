@@ -172,7 +172,10 @@ def security_options(security: LinuxSecurityContext) -> list[str]:
 
 
 def resources_body(resources: LinuxContainerResources) -> Body:
-    """Return the limits as the engine's create and update calls name them; swap is never added."""
+    """Return the limits as the engine's create and update calls name them; swap is never added.
+
+    Differs: an engine refuses a memory limit below 6 MiB when the container is made.
+    """
     body: Body = {
         "CpuPeriod": resources.cpu_period,
         "CpuQuota": resources.cpu_quota,

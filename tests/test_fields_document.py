@@ -26,6 +26,7 @@ SPEC = {
     "PodSpec.affinity": "affinity: {podAffinity: {}, podAntiAffinity: {}}",
     "PodSpec.automountServiceAccountToken": "automountServiceAccountToken: true",
     "PodSpec.hostUsers": "hostUsers: false",
+    "PodSpec.nodeName": "nodeName: elsewhere",
     "PodSpec.nodeSelector": "nodeSelector: {disk: ssd}",
     "PodSpec.overhead": "overhead: {cpu: 1}",
     "PodSpec.preemptionPolicy": "preemptionPolicy: Never",

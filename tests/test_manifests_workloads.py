@@ -77,6 +77,15 @@ def test_workloads_run_configuration_is_stored_and_the_rest_is_named() -> None:
     assert (expansion.problems[0].line, expansion.problems[0].type) == (3, "Ignored")
 
 
+def test_no_pod_keeps_the_name_of_a_node() -> None:
+    text = OBJECTS.replace("spec: {containers", "spec: {nodeName: far, containers").replace(
+        "spec: {restartPolicy", "spec: {nodeName: far, restartPolicy"
+    )
+    assert text.count("nodeName: far") == 3
+    runnables = expanded(text, now=True).runnables
+    assert [each.pod_spec.node_name for each in runnables if each.pod_spec is not None] == [None] * 4
+
+
 def test_a_cron_job_runs_when_it_is_told_to() -> None:
     cron_job = expanded(now=True).runnables[-1]
 

@@ -64,6 +64,7 @@ APP_ARMOR = (
     " `node: {appArmor: true}` in simulate.yaml says that it has"
 )
 LEAST_MEMORY = "an engine makes no container with less than 6Mi of memory"
+NODE_NAME = "there is one node, and the pod is scheduled to it, whatever it is called"
 OVERHEAD = "counts when the node looks for room; a cluster refuses it unless the pod's runtime class has the same"
 PARTS = {
     "Capabilities.add": f"a name with CAP_, or that no kernel has, {NO_CAPABILITY}",
@@ -78,6 +79,7 @@ PARTS = {
     "PodSpec.affinity": "what a node's own admission looks at is kept to; nothing chooses among nodes",
     "PodSpec.automountServiceAccountToken": "true mounts nothing by itself; a token that the pod's volumes name has a"
     " stand-in",
+    "PodSpec.nodeName": NODE_NAME,
     "PodSpec.nodeSelector": "the node has the labels that `--node-label` gives it, the pod waits for others",
     "PodSpec.overhead": OVERHEAD,
     "PodSpec.preemptionPolicy": "only a pod with a system priority has others end for it, as on a node",

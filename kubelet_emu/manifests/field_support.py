@@ -41,7 +41,7 @@ _WORKS = {
     "ManagedFieldsEntry": "apiVersion fieldsType fieldsV1 manager operation subresource time",
     "OwnerReference": "apiVersion kind name blockOwnerDeletion controller uid",
     "PodSpec": """activeDeadlineSeconds containers dnsConfig dnsPolicy enableServiceLinks ephemeralContainers
-        hostAliases hostIPC hostNetwork hostPID hostname hostnameOverride imagePullSecrets initContainers nodeName os
+        hostAliases hostIPC hostNetwork hostPID hostname hostnameOverride imagePullSecrets initContainers os
         readinessGates resources restartPolicy securityContext serviceAccount serviceAccountName setHostnameAsFQDN
         shareProcessNamespace subdomain terminationGracePeriodSeconds volumes""",
     "Affinity": "nodeAffinity",

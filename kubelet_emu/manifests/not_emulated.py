@@ -10,6 +10,7 @@ from kubelet_emu.manifests.field_reasons import (
     CLAIMED,
     IGNORED,
     LEAST_MEMORY,
+    NODE_NAME,
     OVERHEAD,
     PROJECTED,
     SCHEDULING,
@@ -75,6 +76,8 @@ def not_emulated(loaded: Loaded, has_seccomp_profile: Callable[[str], bool] = ha
 
 
 def _scheduling(spec: PodSpec, loaded: Loaded, path: str) -> Iterator[tuple[str, str]]:
+    if spec.node_name and not loaded.positions.has("metadata.uid"):  # what a server filled in is dropped with the rest
+        yield "nodeName", f"nodeName {spec.node_name!r} is not used: {NODE_NAME}"
     if selected := [item for item in spec.node_selector.items() if item[0] not in _NODES_OWN]:
         labels = " ".join(f"--node-label {key}={value}" for key, value in selected)
         yield "nodeSelector", f"the node has the labels that options give it: the pod waits without {labels}"

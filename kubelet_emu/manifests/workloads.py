@@ -170,7 +170,8 @@ def _note(loaded: Loaded, path: str, kind: str, text: str) -> Problem:
 def as_created(obj: T, rng: Random) -> T:
     """Return an object as a create request leaves it: a name, a namespace, nothing that a server had filled in.
 
-    Status, uid, resourceVersion, owners and the like of `kubectl get -o yaml` output are dropped; a pod's nodeName too.
+    Status, uid, resourceVersion, owners and the like of `kubectl get -o yaml` output are dropped; nodeName of pods too:
+    there is one node.
     Source: kubernetes v1.36 rest.BeforeCreate.
     """
     metadata: ObjectMeta = obj.metadata  # type: ignore[attr-defined]
@@ -193,12 +194,22 @@ def as_created(obj: T, rng: Random) -> T:
     kind = getattr(obj, "kind", "")
     if kind == "Pod":
         spec = cast("Pod", obj).spec
-        result = changed(result, spec=evolve(spec, node_name=None), status=api_type("PodStatus")())
-    elif kind == "Job":
-        result = changed(result, status=api_type("JobStatus")())
-    elif kind in (*_CONTROLLED, "CronJob"):
-        result = changed(result, status=None)
+        return changed(result, spec=evolve(spec, node_name=None), status=api_type("PodStatus")())
+    if kind == "Job":
+        return _for_any_node(changed(result, status=api_type("JobStatus")()))
+    if kind in _CONTROLLED:
+        return _for_any_node(changed(result, status=None))
+    if kind == "CronJob":
+        cron = cast("CronJob", obj).spec
+        return changed(result, spec=evolve(cron, job_template=_for_any_node(cron.job_template)), status=None)
     return result
+
+
+def _for_any_node(obj: T) -> T:
+    """Return what has a pod template without the name of a node in it."""
+    spec = cast("Job", obj).spec
+    template = evolve(spec.template, spec=evolve(spec.template.spec, node_name=None))
+    return changed(obj, spec=changed(spec, template=template))
 
 
 def generate_name(base: str, rng: Random) -> str:

@@ -11,7 +11,7 @@ from simulated_world import a_world
 from kubelet_emu.simulator.host_files import MachineHostPaths
 from kubelet_emu.volumes.content import SetUpError
 from kubelet_emu.volumes.host_path import Creation, FileKind
-from runtime.api import Mount, SubPathError, VolumeConfig, VolumeFile
+from runtime.api import LinuxSecurityContext, Mount, StartError, SubPathError, VolumeConfig, VolumeFile
 from runtime.simulated.streams import Pipe
 from runtime.simulated.tree import Directory, Fifo, File, Tree
 from runtime.simulated.volumes import VolumeStore
@@ -111,6 +111,20 @@ async def test_a_group_reaches_what_is_made_in_a_volume(autojump_clock: trio.abc
         script = "cd /v; mkdir new; touch new/file; stat -c '%a %g' dir empty new new/file"
         await world.start(script, mounts=(Mount(container_path="/v", volume=volume),))
         assert (await world.watch()).text == "2755 3000\n2755 3000\n2755 3000\n644 3000"
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+async def test_a_folder_to_work_in_is_made(autojump_clock: trio.abc.Clock, readonly: bool) -> None:  # noqa: FBT001
+    async with a_world() as world:
+        security = LinuxSecurityContext(readonly_rootfs=readonly)
+        await world.start("pwd; stat -c '%a %u %F' .", working_dir="/made/up", security=security)
+        assert (await world.watch()).text == "/made/up\n755 0 directory"
+
+
+async def test_a_folder_to_work_in_is_absolute(autojump_clock: trio.abc.Clock) -> None:
+    async with a_world() as world:
+        with pytest.raises(StartError, match=r"runc create failed: Cwd must be an absolute path$"):
+            await world.start("pwd", working_dir="tmp")
 
 
 async def test_a_volume_in_memory_is_as_large_as_its_limit(autojump_clock: trio.abc.Clock) -> None:

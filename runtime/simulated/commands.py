@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     Adapt = Callable[[ContainerConfig, Program, frozenset[str]], Program]
     """Return the program that a container runs instead of the one that its image and command mean."""
 
-_START = (
+_CREATE = (
     "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: "
-    "unable to start container process: "
 )
+_START = f"{_CREATE}unable to start container process: "
 _EXEC = 'failed to start exec "{id}": OCI runtime exec failed: exec failed: unable to start container process: '
 _READERS = """awk base64 cat cmp cp diff du egrep fgrep find grep head hexdump ln ls md5sum mv od readlink realpath sed
     sha1sum sha256sum sha512sum stat wc xxd"""
@@ -140,6 +140,8 @@ class Commands:
 
     def first_main(self, process: Process, at: float) -> Main:
         """Return what the first process does from `at` on; StartFailure with runc's text when it can't start."""
+        if not process.cwd.startswith("/"):
+            raise StartFailure(f"{_CREATE}Cwd must be an absolute path")
         program = process.container.program
         if isinstance(program, AnsweredProgram):
             main = program.around(self._first_main(process, program.base))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runtime.simulated.machine import RESOLV_CONF
@@ -31,6 +32,8 @@ def build_tree(container: Container, volumes: VolumeStore, words: frozenset[str]
     tree.image_bytes = bytes_below(tree.root)
     for mount in sorted(container.config.mounts, key=lambda mount: mount.container_path.count("/")):
         _mount(tree, container, volumes, mount)
+    with suppress(OSError):  # a program that begins where nothing can be made finds nothing there
+        tree.make_directories(container.config.working_dir or "/")
     tree.is_readonly = container.config.security.readonly_rootfs
     return tree
 

@@ -78,7 +78,8 @@ SPEC |= {
     "EphemeralContainer.volumeDevices": "ephemeralContainers: [{name: c, image: i, volumeDevices: [{name: v}]}]",
     "EmptyDirVolumeSource.medium": "volumes: [{name: v, emptyDir: {medium: HugePages}}]",
 }
-METADATA = {"ObjectMeta.annotations": "annotations: {container.apparmor.security.beta.kubernetes.io/c: localhost/p}"}
+METADATA = {"ObjectMeta.ownerReferences": "ownerReferences: [{apiVersion: v1, kind: Node, name: n, uid: u}]"}
+METADATA |= {"ObjectMeta.annotations": "annotations: {container.apparmor.security.beta.kubernetes.io/c: localhost/p}"}
 _EMPTY = "volumes: [{name: v, %s: {}}]"
 _SOURCE = "volumes: [{name: v, projected: {sources: [{%s: {path: t}}]}}]"
 for _key in named_fields():

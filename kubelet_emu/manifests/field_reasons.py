@@ -65,6 +65,7 @@ APP_ARMOR = (
 )
 LEAST_MEMORY = "an engine makes no container with less than 6Mi of memory"
 NODE_NAME = "there is one node, and the pod is scheduled to it, whatever it is called"
+OWNERS = "those of controllers here count, a manifest's are dropped: the owners aren't here"
 OVERHEAD = "counts when the node looks for room; a cluster refuses it unless the pod's runtime class has the same"
 PARTS = {
     "Capabilities.add": f"a name with CAP_, or that no kernel has, {NO_CAPABILITY}",
@@ -74,6 +75,7 @@ PARTS = {
     "EmptyDirVolumeSource.medium": "HugePages: there are none here, so the pod waits",
     "Lifecycle.stopSignal": "behind the gate ContainerStopSignals, as in a cluster; off, the field is dropped",
     "ObjectMeta.annotations": "those of AppArmor are as the field appArmorProfile, the others are kept and can be read",
+    "ObjectMeta.ownerReferences": OWNERS,
     "PodSecurityContext.appArmorProfile": APP_ARMOR,
     "PodSecurityContext.seccompProfile": LOCALHOST,
     "PodSpec.affinity": "what a node's own admission looks at is kept to; nothing chooses among nodes",

@@ -37,7 +37,7 @@ _ITEMS_OF = "name items optional"
 
 _WORKS = {
     "ObjectMeta": """name creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers generateName
-        generation labels managedFields namespace ownerReferences resourceVersion selfLink uid""",
+        generation labels managedFields namespace resourceVersion selfLink uid""",
     "ManagedFieldsEntry": "apiVersion fieldsType fieldsV1 manager operation subresource time",
     "OwnerReference": "apiVersion kind name blockOwnerDeletion controller uid",
     "PodSpec": """activeDeadlineSeconds containers dnsConfig dnsPolicy enableServiceLinks ephemeralContainers

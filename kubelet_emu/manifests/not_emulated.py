@@ -12,6 +12,7 @@ from kubelet_emu.manifests.field_reasons import (
     LEAST_MEMORY,
     NODE_NAME,
     OVERHEAD,
+    OWNERS,
     PROJECTED,
     SCHEDULING,
     UNMOUNTABLE,
@@ -70,9 +71,14 @@ def not_emulated(loaded: Loaded, has_seccomp_profile: Callable[[str], bool] = ha
             *security_not_emulated(spec, has_seccomp_profile),
         )
     )
-    return tuple(
-        loaded.problem(where, "Not emulated", text, severity="warning") for where, text in (*found, *annotated)
-    )
+    told = (*_owners(loaded), *found, *annotated)
+    return tuple(loaded.problem(where, "Not emulated", text, severity="warning") for where, text in told)
+
+
+def _owners(loaded: Loaded) -> Iterator[tuple[str, str]]:
+    is_from_server = loaded.positions.has("metadata.uid")  # what it filled in is dropped with the rest
+    if loaded.object.metadata.owner_references and not is_from_server:
+        yield "metadata.ownerReferences", f"ownerReferences: {OWNERS}"
 
 
 def _scheduling(spec: PodSpec, loaded: Loaded, path: str) -> Iterator[tuple[str, str]]:

@@ -923,6 +923,25 @@ NEEDS = [
         pod("containers: [{name: a, image: a:1, env: [{name: A, value: '$(date)'}]}]"),
         [],
     ),
+    # -- KE903
+    (
+        "a hundred cpus as a request, more as a limit: told once",
+        pod("containers: [{name: a, image: a:1, resources: {requests: {cpu: 100}, limits: {cpu: '1000'}}}]"),
+        ["KE903 containers[0].resources.limits[cpu]"],
+    ),
+    (
+        "a request alone, of an init container",
+        pod(
+            "initContainers: [{name: i, image: a:1, resources: {requests: {cpu: 250}}}]",
+            "containers: [{name: a, image: a:1}]",
+        ),
+        ["KE903 initContainers[0].resources.requests[cpu]"],
+    ),
+    (
+        "fewer, and thousandths",
+        pod("containers: [{name: a, image: a:1, resources: {requests: {cpu: 500m, memory: 500}, limits: {cpu: 99}}}]"),
+        [],
+    ),
     (
         "envFrom may define it",
         pod(

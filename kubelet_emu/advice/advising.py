@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.advice.advices import Advice, Rule
     from kubelet_emu.advice.subjects import Subject
+    from kubelet_emu.api.v1 import Container, EphemeralContainer
     from kubelet_emu.manifests.problems import Problem
 
 IGNORE_ANNOTATION = "advice.kubelet-emu/ignore"
@@ -44,10 +45,17 @@ def _topics(subject: Subject) -> Iterator[tuple[Rule, ...]]:
         from kubelet_emu.advice import probing
 
         yield probing.RULES
-    if subject.needs or any("$(" in (variable.value or "") for each in containers for variable in each.env):
+    has_references = any("$(" in (variable.value or "") for each in containers for variable in each.env)
+    if subject.needs or has_references or any(map(_has_many_cpus, containers)):
         from kubelet_emu.advice import needs
 
         yield needs.RULES
+
+
+def _has_many_cpus(container: Container | EphemeralContainer) -> bool:
+    resources = container.resources
+    amounts = () if resources is None else (resources.limits.get("cpu", ""), resources.requests.get("cpu", ""))
+    return any(amount.isdecimal() and len(amount) > 2 for amount in amounts)
 
 
 def problems_of(subjects: Iterable[Subject], ignored: Collection[str] = ()) -> Iterator[Problem]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from kubelet_emu.advice.subjects import Subject
 
+MANY_CPUS = 100
 _REFERENCE = re.compile(r"\$(?:\$|\(([A-Za-z_][\w.-]*)\))")
 
 
@@ -43,7 +44,23 @@ def defined_later(subject: Subject) -> Iterator[Advice]:
                 )
 
 
+def many_cpus(subject: Subject) -> Iterator[Advice]:
+    """Yield whole cpus by the hundred, where thousandths were meant (KE903): told once of each container."""
+    for part in subject.parts:
+        resources = part.container.resources
+        asked = () if resources is None else (("limits", resources.limits), ("requests", resources.requests))
+        found = [(kind, cpus) for kind, amounts in asked if (cpus := amounts.get("cpu", "")).isdecimal()]
+        for kind, cpus in [each for each in found if int(each[1]) >= MANY_CPUS][:1]:
+            yield Advice(
+                code="KE903",
+                path=f"{part.path}.resources.{kind}[cpu]",
+                text=f"{part.name} asks for {cpus} whole cpus, which hardly a node has",
+                hint=f"write {cpus}m, if thousandths of a cpu are meant",
+            )
+
+
 RULES = (
     Rule(code="KE901", title="a ConfigMap, Secret or key is missing", find=missing),
     Rule(code="KE902", title="a variable is used before it is defined", find=defined_later),
+    Rule(code="KE903", title="cpus by the hundred", find=many_cpus),
 )

@@ -148,10 +148,13 @@ PODS = [
     owned("d", "new", phase="Failed"),
     owned("e", "elsewhere"),
     owned("f", "uid"),
+    owned("g", "new", deletionTimestamp="2026-12-02T03:59:58Z"),
+    owned("h", "uid", deletionTimestamp="2026-12-02T03:59:58Z"),
 ]
 COUNTS = [
     ("a Deployment's pods are those of its ReplicaSets", "Deployment", {"readyReplicas": 3, "updatedReplicas": 2}),
-    ("others have their own", "StatefulSet", {"readyReplicas": 3, "replicas": 4}),
+    ("others have their own, but for those that are deleted", "ReplicaSet", {"readyReplicas": 3, "replicas": 4}),
+    ("of a StatefulSet these count until they are gone", "StatefulSet", {"readyReplicas": 5, "replicas": 6}),
 ]
 
 

@@ -137,7 +137,7 @@ def with_counts(obj: Object, pods: Iterable[Object], owners: Iterable[Object]) -
         return obj
     sets = [each for each in owners if _owner(each) == uid]
     uids = {part(each, "metadata").get("uid") for each in sets} | {uid}
-    mine = [pod for pod in pods if _owner(pod) in uids and not _has_ended(pod)]
+    mine = [pod for pod in pods if _owner(pod) in uids and _counts_for(kind, pod)]
     ready = [pod for pod in mine if _is_ready(pod)]
     newest = max(sets, key=_revision, default=None)
     current = uid if newest is None else part(newest, "metadata").get("uid")
@@ -165,8 +165,10 @@ def _revision(replica_set: Object) -> int:
     return int(str(part(part(replica_set, "metadata"), "annotations").get("deployment.kubernetes.io/revision") or 0))
 
 
-def _has_ended(pod: Object) -> bool:
-    return part(pod, "status").get("phase") in {"Succeeded", "Failed"}
+def _counts_for(kind: str, pod: Object) -> bool:
+    """Tell whether a pod counts: of ReplicaSets only one that isn't being deleted does (FilterActivePods)."""
+    is_going = bool(part(pod, "metadata").get("deletionTimestamp")) and kind in {"Deployment", "ReplicaSet"}
+    return not is_going and part(pod, "status").get("phase") not in {"Succeeded", "Failed"}
 
 
 def _is_ready(pod: Object) -> bool:

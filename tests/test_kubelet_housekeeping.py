@@ -260,6 +260,21 @@ async def test_nothing_is_kept_of_a_pod_that_only_the_runtime_knew(autojump_cloc
         assert list(node.cluster.kubelet.housekeeping.kept.uids()) == []
 
 
+async def test_volumes_go_with_a_pod_whose_containers_went_before(autojump_clock: MockClock) -> None:
+    async with a_node() as node:
+        node.create(a_pod(restart_policy="Never"))
+        await node.until(5)
+        for sandbox in await node.runtime.list_pod_sandboxes():
+            await node.runtime.remove_pod_sandbox(sandbox.id)
+        await node.phase("Failed")
+        await node.until(30)
+        assert await node.runtime.list_volumes() != ()
+        node.delete()
+        await node.gone()
+        await node.until(130)
+        assert await node.runtime.list_volumes() == ()
+
+
 async def test_an_event_that_comes_late_is_forgotten_too(autojump_clock: MockClock) -> None:
     async with a_node() as node:
         node.create(a_pod())

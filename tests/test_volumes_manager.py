@@ -308,9 +308,9 @@ async def test_volumes_of_an_earlier_process_are_removed_too(autojump_clock: tri
     node, later = Node(), None
     await node.manager.wait_for_attach_and_mount(a_pod(EMPTY))
     later = Node(node.runtime)
-    await later.manager.remove_orphans(frozenset({"u"}))
+    await later.manager.remove_orphans(lambda uid: uid != "u")
     assert node.runtime.removed == []
-    await later.manager.remove_orphans(frozenset())
+    await later.manager.remove_orphans(lambda uid: uid == "u")
     assert node.runtime.removed == ["u/e"]
 
 

@@ -128,8 +128,19 @@ class Housekeeping:
         await services.pleg.newer_than(observed.uid, last)
 
     async def collect_garbage(self) -> None:
-        """Remove dead containers but the newest of each name, once a minute; runs until cancelled."""
+        """Remove dead containers but the newest of each name, once a minute; runs until cancelled.
+
+        And volumes of pods that are gone with all their containers, so that nothing else tells of them.
+        """
         while True:
             await trio.sleep(self.timing.garbage_collection_seconds)
-            for observed in self.services.pleg.known():
-                await self.services.remover.remove_dead(observed)
+            await self._remove_dead()
+            if not self.kept.keeps_containers:
+                await self.services.volumes.remove_orphans(
+                    lambda uid: self._is_removed(uid) and not self._has_left(uid)
+                )
+
+    async def _remove_dead(self) -> None:
+        """Look at each pod; a function of its own, so that the last one isn't held until the next minute."""
+        for observed in self.services.pleg.known():
+            await self.services.remover.remove_dead(observed)

@@ -187,10 +187,12 @@ class VolumeManager:
         for handle, config in await self._listed(uid):
             await self._remove_one(handle, config)
 
-    async def remove_orphans(self, uids: frozenset[str]) -> None:
-        """Remove the volumes of every pod that is not among `uids` (kubelet cleanupOrphanedPodDirs)."""
+    async def remove_orphans(self, is_gone: Callable[[str], bool]) -> None:
+        """Remove the volumes of every pod that is gone when it comes to them (kubelet cleanupOrphanedPodDirs)."""
         for handle, config in await self._listed(None):
-            if config.pod_uid not in uids:
+            if is_gone(config.pod_uid):
+                self._pods.pop(config.pod_uid, None)
+                self.files.forget(config.pod_uid)
                 await self._remove_one(handle, config)
 
     async def read_text(self, volume: MountedVolume, path: str) -> str:

@@ -320,13 +320,14 @@ class Container:
                 process.send(number)
 
     async def stop(self, timeout_seconds: float, slow_seconds: float = 0.0) -> None:
-        """Send the stop signal once, wait, and kill at the deadline. Returns when the container is dead.
+        """Send the stop signal once, wait for so long, then kill. Returns when the container is dead.
 
-        Cancellation leaves the container as it is; a later call waits without a second signal, as containerd does.
+        An engine that is slow sends the signal later, and counts the timeout from there. Cancellation leaves the
+        container as it is; a later call waits without a second signal, as containerd does.
         """
-        deadline = trio.current_time() + timeout_seconds
         if slow_seconds:
             await self.machine.turn(f"{self.turn_key}/~", trio.current_time() + slow_seconds)
+        deadline = trio.current_time() + timeout_seconds
         if timeout_seconds > 0:
             if not self.is_stopping:
                 self.is_stopping = True

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-docker test-docker-all engine lint mutations fuzz determinism crashes bench fields pictures docs clean help
+.PHONY: demo test test-docker test-docker-all engine lint mutations fuzz determinism crashes soak bench fields pictures docs clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -45,6 +45,9 @@ determinism: $(STAMP) ## run every scenario six times in virtual time: one journ
 
 crashes: $(STAMP) ## kill a run at every record of every scenario in virtual time, and go on with it
 	KUBELET_EMU_ALL_CRASHES=1 $(BIN)/pytest -q -n auto tests/test_crashes.py
+
+soak: $(STAMP) ## live a day of virtual time with two hundred pods and all that may go wrong (HOURS=24)
+	KUBELET_EMU_SOAK=$(or $(HOURS),24) $(BIN)/pytest -q -s -n 0 tests/test_soak.py -k days
 
 bench: $(STAMP) ## measure; prints ratios
 	$(BIN)/python benchmarks/virtual.py

@@ -17,7 +17,7 @@ from kubelet_emu.cli.main import COMMANDS, LazyGroup, main
 if TYPE_CHECKING:
     from pathlib import Path
 
-FREE = {("exec", "words"), ("port-forward", "ports")}
+FREE = {("debug", "words"), ("exec", "words"), ("port-forward", "ports")}
 
 
 def complete(*words: str, root: Path | None = None) -> list[str]:

@@ -162,7 +162,7 @@ async def test_what_can_not_be_is_refused_in_the_words_of_a_server(autojump_cloc
         kind, text = await refused(rig, "reboot")
         assert (kind, text) == (
             Reason.UNKNOWN_METHOD,
-            "no method 'reboot'; there are attach, delete, exec, get, info, kill, list, logs, pulls, watch",
+            "no method 'reboot'; there are attach, debug, delete, exec, get, info, kill, list, logs, pulls, watch",
         )
 
 

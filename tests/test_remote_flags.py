@@ -43,6 +43,8 @@ def test_what_is_neither_true_nor_false_is_refused() -> None:
     assert "invalid argument 'maybe' for '--wait' flag" in result.output
 
 
-@pytest.mark.parametrize("name", ["ps", "get", "describe", "logs", "exec", "delete", "kill", "port-forward"])
+@pytest.mark.parametrize(
+    "name", ["ps", "get", "describe", "logs", "exec", "attach", "debug", "delete", "kill", "port-forward"]
+)
 def test_kubectls_commands_read_flags_so(name: str) -> None:
     assert isinstance(LazyGroup().get_command(click.Context(main), name), KubectlCommand)

@@ -23,6 +23,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "logs": ("kubelet-emu logs web -c app -f", "kubelet-emu logs -l app=web --prefix --since 5m"),
     "exec": ("kubelet-emu exec -it web -c app -- sh",),
     "attach": ("kubelet-emu attach -it web -c app",),
+    "debug": ("kubelet-emu debug -it web --image busybox --target app -- sh",),
     "port-forward": ("kubelet-emu port-forward svc/web 8080:80",),
     "delete": ("kubelet-emu delete web --grace-period 5", "kubelet-emu delete -l app=web"),
     "kill": ("kubelet-emu kill web -c app -s TERM",),

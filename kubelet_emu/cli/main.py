@@ -30,6 +30,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Act on a run from a second terminal": {
         "exec": "Run a command in a container of a run.",
         "attach": "Join the streams of a container of a run.",
+        "debug": "Add an ephemeral container to a pod of a run.",
         "port-forward": "Forward ports of this machine to a pod of a run.",
         "delete": "Delete pods of a run.",
         "kill": "Send a signal to a container of a run.",

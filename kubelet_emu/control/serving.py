@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import trio
 from attrs import frozen
 
+from kubelet_emu.control.debugging import Debugging
 from kubelet_emu.control.desk import Desk
 from kubelet_emu.control.execs import Execs
 from kubelet_emu.control.logs import Logs
@@ -96,5 +97,6 @@ def make_server(
             "exec": Streaming(execs.exec),
             "attach": Streaming(execs.attach),
             "kill": execs.kill,
+            "debug": Debugging(desk).debug,
         },
     )

@@ -341,6 +341,38 @@ def test_a_session_ends_with_its_container_when_the_run_does(tmp_path: Path, eng
     assert (status, err.split(":")[0]) == (2, "error") or "no run keeps its state" in err
 
 
+def test_a_pod_is_debugged_among_the_processes_of_a_container(tmp_path: Path, engine: APIClient) -> None:
+    del engine
+    with running(tmp_path) as run:
+        pid, fd = pty.fork()
+        if pid == 0:
+            words = [
+                "--image",
+                images.BUSYBOX,
+                "--image-pull-policy",
+                "Never",
+                "--target",
+                "app",
+                "-c",
+                "look",
+                "--",
+                "sh",
+            ]
+            told = [*PROGRAM, "debug", "--root-dir", str(run.root), "-it", "web", *words]
+            os.execv(PROGRAM[0], told)  # noqa: S606 - our own program
+        assert b'Targeting container "app".' in seen(fd, b"/ # ")
+        os.write(fd, b"ps -o args | grep -c '[t]rap .echo bye'; echo do''ne\r")
+        assert b"\n1\r\n" in seen(fd, b"\ndone\r\n")
+        os.write(fd, b"exit 5\r")
+        seen(fd, b"Session ended, the ephemeral container will not be restarted but may be reattached using")
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        os.close(fd)
+        command = ["--image", images.BUSYBOX, "--image-pull-policy", "Never", "-q", "--attach", "-c", "once"]
+        assert run.ask("debug", "web", *command, "--", "sh", "-c", "sleep 2; echo seen; exit 4") == (0, "seen\n", "")
+        status, _, err = run.ask("debug", "web", *command, "--", "true")
+        assert (status, "Duplicate value" in err) == (1, True)
+
+
 def test_a_terminal_shows_the_containers_as_they_live_and_stop(tmp_path: Path, engine: APIClient) -> None:
     del engine
     with running(tmp_path, pod=STOPS_WHEN_TOLD) as run:

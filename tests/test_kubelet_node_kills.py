@@ -190,6 +190,25 @@ async def test_a_static_pod_with_a_uid_of_its_own_is_changed_where_it_runs(autoj
         assert (status.image, status.restart_count) == ("docker.io/library/app:2", 1)
 
 
+async def test_of_two_static_pods_of_one_name_the_second_is_ignored(autojump_clock: MockClock) -> None:
+    first = STATIC.replace("VERSION", "1").replace("uid: mine", "uid: first")
+    second = first.replace("uid: first", "uid: second").replace('cpu: "4"', 'cpu: "1"')
+    async with a_node() as node:
+        node.cluster.static_folder.write("a.yaml", first)
+        node.cluster.static_folder.write("b.yaml", second)
+        await node.until(10)
+        assert node.pod("web-node1").metadata.uid == "first"
+        (told,) = node.events("FailedValidation", name="web-node1")
+        assert told == (
+            "0 - FailedValidation: Error validating pod web-node1_ns(second) from file "
+            'due to duplicate pod name "web-node1", ignoring'
+        )
+        node.cluster.static_folder.remove("a.yaml")
+        await node.until(40)
+        assert node.pod("web-node1").metadata.uid == "second"
+        assert len(node.starts("main", name="web-node1")) == 2
+
+
 async def test_a_static_pod_that_waits_for_its_name_starts_as_its_file_is_then(autojump_clock: MockClock) -> None:
     async with a_node({"main": (stops(8),)}) as node:
         folder = node.cluster.static_folder

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import trio
 from attrs import define
 
+from kubelet_emu.api import reasons
 from kubelet_emu.api.root_ca import ROOT_CA_CONFIG_MAP, stand_in_root_ca
 from kubelet_emu.images.manager import ImageManager
 from kubelet_emu.images.outcome import PullConfig
@@ -27,6 +28,7 @@ from kubelet_emu.kubelet.remover import Remover
 from kubelet_emu.kubelet.resizer import Resizer
 from kubelet_emu.kubelet.runtime_state import RuntimeState
 from kubelet_emu.kubelet.services import NodeServices
+from kubelet_emu.kubelet.static_pods import StaticPods
 from kubelet_emu.kubelet.status_manager import StatusManager
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.backoff import crash_loop_backoff
@@ -144,6 +146,23 @@ def assemble(kubelet: Kubelet, nursery: trio.Nursery) -> NodeServices:
         host_ips=lambda: kubelet.node.host_ips,
         log=kubelet.log,
         reconcile_mirror=kubelet.static_pods.reconcile_mirror,
+    )
+
+
+def make_static_pods(kubelet: Kubelet) -> StaticPods:
+    """Make what reads the folder of static pods; it is asked once the kubelet runs."""
+
+    def tell(pod: Pod, message: str) -> None:
+        kubelet.services.recorder.event(pod, None, reasons.WARNING, reasons.FAILED_VALIDATION, message)
+
+    return StaticPods(
+        folder=kubelet.static_folder,
+        api=kubelet.api,
+        node_name=lambda: kubelet.node.name,
+        now=kubelet.timebase.now,
+        log=kubelet.log,
+        tell=tell,
+        refuses_references=kubelet.settings.features.enabled("PreventStaticPodAPIReferences"),
     )
 
 

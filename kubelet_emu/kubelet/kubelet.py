@@ -18,7 +18,7 @@ from kubelet_emu.api.v1 import Pod
 from kubelet_emu.apiserver.watches import WatchEventType
 from kubelet_emu.journal.records import ObjectRef
 from kubelet_emu.kubelet.allocation import AllocationManager
-from kubelet_emu.kubelet.assembly import assemble
+from kubelet_emu.kubelet.assembly import assemble, make_static_pods
 from kubelet_emu.kubelet.housekeeping import ORPHAN_GRACE_SECONDS, Housekeeping
 from kubelet_emu.kubelet.kept_state import KeptState
 from kubelet_emu.kubelet.node_kills import NodeKills
@@ -28,7 +28,7 @@ from kubelet_emu.kubelet.pod_worker import PodWorker, WorkerState
 from kubelet_emu.kubelet.resizer import Allocations
 from kubelet_emu.kubelet.run_journal import RunJournal
 from kubelet_emu.kubelet.runtime_events import RuntimeEvents
-from kubelet_emu.kubelet.static_pods import StaticPodFolder, StaticPods
+from kubelet_emu.kubelet.static_pods import StaticPodFolder
 from kubelet_emu.kubelet.storage_eviction import StorageEviction
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.disruption import Termination
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from kubelet_emu.kubelet.node import Node
     from kubelet_emu.kubelet.services import NodeServices
     from kubelet_emu.kubelet.settings import KubeletSettings
+    from kubelet_emu.kubelet.static_pods import StaticPods
     from kubelet_emu.kubelet.timebase import Timebase
     from runtime.api import ContainerID, Runtime
 
@@ -96,14 +97,7 @@ class Kubelet:
 
     def __attrs_post_init__(self) -> None:
         """Make what reads the folder of static pods."""
-        self.static_pods = StaticPods(
-            folder=self.static_folder,
-            api=self.api,
-            node_name=lambda: self.node.name,
-            now=self.timebase.now,
-            log=self.log,
-            refuses_references=self.settings.features.enabled("PreventStaticPodAPIReferences"),
-        )
+        self.static_pods = make_static_pods(self)
 
     @property
     def services(self) -> NodeServices:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 import trio
 from attrs import define, field
 
-from kubelet_emu.api.labels import pod_full_name
+from kubelet_emu.api import reasons
+from kubelet_emu.api.labels import format_pod, pod_full_name
 from kubelet_emu.api.v1 import Pod
 from kubelet_emu.manifests.defaults import set_defaults
 from kubelet_emu.manifests.loading import load_text
 from kubelet_emu.rules.static_pods import (
+    FILE_SOURCE,
     api_references,
     as_first_seen,
     is_mirror_of,
@@ -63,13 +65,14 @@ class StaticPodFolder:
 
 @define(eq=False, kw_only=True)
 class StaticPods:
-    """The static pods that one kubelet is to run, by uid."""
+    """The static pods that one kubelet is to run, by uid; `tell` hears of a pod that is ignored for another's name."""
 
     folder: StaticPodFolder
     api: APIServer
     node_name: Callable[[], str]
     now: Callable[[], datetime]
     log: FilteringBoundLogger
+    tell: Callable[[Pod, str], None]
     refuses_references: bool = True
     wanted: dict[str, Pod] = field(factory=dict, init=False)
     has_had_any: bool = field(default=False, init=False)
@@ -80,7 +83,7 @@ class StaticPods:
 
         A file that can't be read is told and left out. Source: kubelet v1.36 podStorage.merge.
         """
-        found = [pod for name in sorted(self.folder.files) if (pod := self._pod(name)) is not None]
+        found = self._with_names_of_their_own()
         before, self.wanted = self.wanted, {}
         for pod in found:
             uid = pod.metadata.uid or ""
@@ -91,6 +94,18 @@ class StaticPods:
         self._waiting += [pod.metadata.uid or "" for pod in new]
         self.has_had_any = self.has_had_any or bool(found) or any(map(is_mirror_pod, self.api.list("Pod")))
         return new, changed
+
+    def _with_names_of_their_own(self) -> list[Pod]:
+        """Return the pods of the files in order; of two with one name the second is told and ignored.
+
+        Source: kubelet v1.36 pkg/kubelet/config filterInvalidPods.
+        """
+        found: dict[str, Pod] = {}
+        for pod in filter(None, map(self._pod, sorted(self.folder.files))):
+            if found.setdefault(pod_full_name(pod), pod) is not pod:
+                text = reasons.duplicate_pod_name(format_pod(pod), FILE_SOURCE, pod.metadata.name or "")
+                self.tell(pod, text)
+        return list(found.values())
 
     def _pod(self, name: str) -> Pod | None:
         if name.startswith("."):

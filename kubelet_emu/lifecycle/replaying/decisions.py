@@ -17,6 +17,7 @@ from kubelet_emu.lifecycle.replaying.fold import RecordedSync, recorded_syncs
 from kubelet_emu.lifecycle.replaying.wording import in_words
 from kubelet_emu.rules.actions import compute_pod_actions
 from kubelet_emu.rules.phase import is_phase_terminal
+from kubelet_emu.rules.status_merge import check_container_state_transition
 from kubelet_emu.rules.statuses import generate_api_pod_status
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _compare(each: RecordedSync, sync: SyncInput) -> Difference | None:
     if not today["podIsOver"]:
         today |= compute_pod_actions(sync).describe()
     recorded |= each.record.actions
-    today_view, shown = _view(status), [_view(other) for other in each.statuses]
+    today_view, shown = _view(_kept(status, sync)), [_view(other) for other in each.statuses]
     if not any(_shows(view, today_view) for view in shown):
         recorded["status"], today["status"] = _unlike(shown[-1], today_view)
     keys = [key for key in {**recorded, **today} if recorded.get(key) != today.get(key)]
@@ -112,6 +113,15 @@ def _compare(each: RecordedSync, sync: SyncInput) -> Difference | None:
         now=in_words(sync.pod, now),
         because=because(sync, was, now),
     )
+
+
+def _kept(status: PodStatus, sync: SyncInput) -> PodStatus:
+    """Return what the status manager has after a sync: the status before where it refuses the new one.
+
+    Source: kubelet v1.36 updateStatusInternal.
+    """
+    before = sync.previous_status
+    return before if check_container_state_transition(before, status, sync.pod, sync.features) else status
 
 
 def _name(each: RecordedSync) -> str:

@@ -331,6 +331,19 @@ async def test_a_container_joins_the_processes_of_another(autojump_clock: trio.a
         assert (await world.watch("debug")).text == "1"
 
 
+async def test_a_container_ends_with_the_one_whose_processes_it_joined(autojump_clock: trio.abc.Clock) -> None:
+    async with a_world() as world:
+        target = await world.start("sleep 5; exit 3", "main")
+        options = NamespaceOptions(pid=NamespaceMode.TARGET, target_id=target)
+        joined = LinuxSecurityContext(namespaces=options)
+        await world.start("trap '' TERM; while :; do sleep 1; done", "debug", security=joined)
+        await world.start("sleep 1; exit 4", "short", security=joined)
+        assert (await world.watch("short")).code == 4
+        seen = await world.watch("debug")
+        assert (seen.code, seen.seconds) == (137, 5.0)
+        assert (await world.watch("main")).code == 3
+
+
 async def test_pods_reach_each_other_and_share_the_node(autojump_clock: trio.abc.Clock) -> None:
     async with a_world() as world:
         await world.start("mkdir /w; echo hi >/w/index.html; httpd -f -p 80 -h /w", "server")

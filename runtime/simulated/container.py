@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from runtime.simulated.tree import Tree
 
 START_ERROR_CODE = 128
+INIT_PID = 1
 TICK = timedelta(microseconds=1)
 _UNKNOWN = "rpc error: code = Unknown desc = failed to exec in container: "
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -262,6 +263,9 @@ class Container:
     def _end(self, code: int) -> None:
         for process in tuple(self.processes.values()):
             self.forget(process)
+        if self.first is not None and self.first.pid == INIT_PID:
+            for process in tuple(self.pids.processes.values()):
+                process.send(signals.SIGKILL)  # the kernel ends a namespace with its first process: pid_namespaces(7)
         self.machine.network.forget(self)
         self.state = ContainerState.EXITED
         self.exit_code = code

@@ -15,7 +15,9 @@ from journal_makers import POD
 from test_apiserver_store import a_pod, a_server
 from test_cli_execution import MANIFEST, Node
 
-from kubelet_emu.apiserver.keeping import ObjectKeeper
+from kubelet_emu.api.meta import ObjectMeta
+from kubelet_emu.api.v1_services import Service
+from kubelet_emu.apiserver.keeping import ObjectKeeper, read_kept
 from kubelet_emu.cli.execution import execute
 from kubelet_emu.cli.going_on import RUN_FILE, RunFolder, digest_of, find_dead_run, take_up
 from kubelet_emu.cli.options import RunOptions
@@ -201,6 +203,17 @@ def test_what_cannot_be_read_is_told_and_left_to_be_removed(options: RunOptions)
 def test_a_run_that_had_created_nothing_is_not_gone_on_with(options: RunOptions) -> None:
     folder = a_dead_run(options)
     (folder / "objects" / "00000001.json").unlink()
+    assert run(options)[0].runs[0].plan.dead is None
+
+
+def test_a_run_whose_pods_were_all_deleted_is_not_gone_on_with(options: RunOptions) -> None:
+    folder = a_dead_run(options)
+    server = a_server()
+    server.subscribe(ObjectKeeper(folder / "objects", on_failure=pytest.fail))
+    pod = server.create(a_pod())
+    server.create(Service(metadata=ObjectMeta(name="web", namespace="default")))
+    server.delete("Pod", "default", pod.metadata.name or "", grace_period_seconds=0)
+    assert [obj.kind for obj in read_kept(folder / "objects").objects] == ["Service"]
     assert run(options)[0].runs[0].plan.dead is None
 
 

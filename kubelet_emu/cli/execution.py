@@ -286,7 +286,7 @@ class _Run:
             raise InputError(f"--root-dir: {error.filename}: {error.strerror}") from error
         if plan.dead is not None:
             what = ", ".join(f"{obj.kind.lower()}/{obj.metadata.name}" for obj in plan.dead.kept.objects)
-            text = f"goes on with the run {plan.dead.id}, whose process was killed: {what or 'all is over'}"
+            text = f"goes on with the run {plan.dead.id}, whose process was killed: {what}"
             self.emit(NoteRecord(text=f"{text}; --replace starts anew"))
 
     def _abandon(self, because: str, status: int) -> None:

@@ -107,8 +107,10 @@ def _is_dead(folder: Path) -> bool:
 def take_up(dead: DeadRun, warn: Callable[[str], None]) -> DeadRun | None:
     """Become the owner of a dead run, so that nobody else goes on with it or removes it, and read what it kept.
 
-    None when another process was quicker, or when nothing is left to go on with; what can't be read is told. OSError.
+    None when another process was quicker, or when nothing is left to go on with: no pod or workload was created yet, or
+    all have been deleted. What can't be read is told. OSError.
     """
+    from kubelet_emu.manifests.workloads import STORED
     from runtime.docker.owner import Owner
     from runtime.docker.state_folder import read_owner, take_over, write_owner
 
@@ -120,7 +122,7 @@ def take_up(dead: DeadRun, warn: Callable[[str], None]) -> DeadRun | None:
     except KeptStateError as error:
         warn(f"the run {dead.id} can't be gone on with, and is removed: {error}")
         kept = Kept()
-    if kept.files:
+    if any(obj.kind not in STORED for obj in kept.objects):
         return attrs.evolve(dead, kept=kept, logs_since=_logs_since(dead.folder))
     (dead.folder / RUN_FILE).unlink(missing_ok=True)
     write_owner(dead.folder, before)

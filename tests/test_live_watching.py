@@ -23,6 +23,7 @@ from kubelet_emu.cli.remote.requests import GetRequest
 from kubelet_emu.cli.remote.selectors import read_fields, read_selector
 from kubelet_emu.cli.remote.target import Target
 from kubelet_emu.cli.remote.views import LiveView
+from kubelet_emu.control.errors import ControlError
 from kubelet_emu.images.outcome import PullState
 from kubelet_emu.journal.encode import to_line
 from kubelet_emu.journal.records import DeletedRecord, EventRecord, HeaderRecord, ManifestRecord, ObjectRef
@@ -31,8 +32,10 @@ from runtime.api import PullProgress
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from control_rig import ControlRig
     from trio.testing import MockClock
 
+    from kubelet_emu.control.client import ControlClient
     from kubelet_emu.control.serving import Pulls
     from kubelet_emu.journal.records import Record
 
@@ -69,9 +72,20 @@ def test_a_line_that_is_not_whole_waits_for_its_end() -> None:
 @asynccontextmanager
 async def watched(
     path: Path, request: GetRequest, pulls: Pulls = tuple, **target: str
-) -> AsyncIterator[tuple[Terminal, list[bool]]]:
+) -> AsyncIterator[tuple[Terminal, list[bool | str]]]:
     """Watch the records in a file until the block ends, and with it the run; give the terminal and the answers."""
-    terminal, answers = Terminal(), []
+    async with watched_run(path, request, pulls, **target) as (terminal, answers, rig, _):
+        yield terminal, answers
+        rig.server.end()
+        await trio.sleep(1.1)
+
+
+@asynccontextmanager
+async def watched_run(
+    path: Path, request: GetRequest, pulls: Pulls = tuple, **target: str
+) -> AsyncIterator[tuple[Terminal, list[bool | str], ControlRig, ControlClient]]:
+    """Watch the records in a file; give the run and the connection, too. An error is one of the answers."""
+    terminal, answers = Terminal(), list[bool | str]()
     with path.open("rb") as file:
         async with a_run(pulls) as rig, trio.open_nursery() as nursery:
             client = await rig.connect()
@@ -84,14 +98,14 @@ async def watched(
             )
 
             async def run() -> None:
-                answers.append(await watching.run(LiveView(client, FACTS, rig.connect)))
+                try:
+                    answers.append(await watching.run(LiveView(client, FACTS, rig.connect)))
+                except ControlError as error:
+                    answers.append(str(error))
 
             nursery.start_soon(run)
             await trio.sleep(1.1)
-            yield terminal, answers
-            await rig.client.aclose()
-            await client.aclose()
-            await trio.sleep(1.1)
+            yield terminal, answers, rig, client
 
 
 def shown(terminal: Terminal) -> list[str]:
@@ -112,6 +126,18 @@ async def test_records_are_shown_as_they_come_until_the_run_ends(tmp_path: Path,
         await trio.sleep(0.01)
     assert answers == [True]
     assert shown(terminal)[1].startswith("web main Error (3)"), "the last picture stays"
+
+
+async def test_a_run_whose_process_is_gone_is_told_below_the_last_picture(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text(lines(HEAD, MAIN, start(10, "main")))
+    async with watched_run(path, GetRequest(watches=True)) as (terminal, answers, _, client):
+        await client.aclose()  # as the kernel does for a process that is killed
+        await trio.sleep(1.1)
+        assert answers == ["lost connection to the run: its process is gone"]
+        assert shown(terminal)[1].startswith("web main Running")
 
 
 PULL = PullView(

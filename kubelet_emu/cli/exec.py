@@ -26,7 +26,8 @@ def command(pod: str, words: tuple[str, ...], container: str | None, **given: ob
     """Run a command in a container of a POD, as kubectl does: `exec -it POD -- sh`.
 
     TYPE is svc, deploy, rs, sts, ds or job: its most active pod is taken. With -it the terminal is raw, and the command
-    has one of the same size. Exit status: the command's, 1 when it can't be started, 2 when no run is found.
+    has one of the same size. Exit status: the command's, 1 when it can't be started or the run is killed meanwhile, 2
+    when no run is found.
     """
     import trio
 

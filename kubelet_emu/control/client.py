@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
+LOST = "lost connection to the run: its process is gone"
 MOST_ANSWER_BYTES = 64 << 20
 GREETING_SECONDS = 10.0
 
@@ -63,14 +64,14 @@ class ControlClient:
                 self.result = cast("Message", message["result"])
                 return
             yield cast("Message", message.get("event", {}))
-        raise ControlError(Reason.ENDED, "the run has ended")
+        raise ControlError(Reason.LOST, LOST)
 
     async def aclose(self) -> None:
         """Leave."""
         await self.stream.aclose()
 
     async def send(self, message: Message) -> None:
-        """Send a line: a request, or input of one that streams; ControlError when the run has ended.
+        """Send a line: a request, or input of one that streams; ControlError when nobody takes it any more.
 
         Of several at once each is sent whole, in the order in which they were asked for.
         """
@@ -78,7 +79,7 @@ class ControlClient:
             async with self._sending:
                 await self.stream.send_all(to_line(message))
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
-            raise ControlError(Reason.ENDED, "the run has ended") from error
+            raise ControlError(Reason.LOST, LOST) from error
 
 
 async def connect(folder: Path) -> ControlClient:

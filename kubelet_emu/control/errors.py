@@ -20,6 +20,8 @@ class Reason(enum.Enum):
     RUNTIME = "RuntimeError"
     INTERNAL = "InternalError"
     ENDED = "Ended"
+    LOST = "Lost"
+    """The run's process is gone, and has not said that the run ends: it was killed."""
 
 
 class ControlError(Exception):

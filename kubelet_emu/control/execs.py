@@ -103,8 +103,9 @@ async def _hand_in(session: AttachSession, exchange: Exchange) -> None:
 
 
 async def _resize(session: AttachSession, params: Params) -> None:
-    rows, columns = params.whole("rows", least=1), params.whole("columns", least=1)
-    if rows is not None and columns is not None:
+    """Take over the size of a client's terminal; one that has none says 0 (kubelet v1.36 handleResizing)."""
+    rows, columns = params.whole("rows", least=0), params.whole("columns", least=0)
+    if rows and columns:
         await session.resize(min(rows, MOST_SIDE), min(columns, MOST_SIDE))
 
 

@@ -106,7 +106,7 @@ class Objects:
         pod = self.desk.pod(params)
         grace = params.whole("gracePeriodSeconds", least=0)
         told = "own grace" if grace is None else f"grace {grace} s"
-        self.desk.note_request(pod, f"delete pod, {told}", {"because": "kubelet-emu delete", "grace": grace})
+        self.desk.note_request(pod, f"delete pod, {told}", {"because": "kubelet-emu delete"})
         uid = pod.metadata.uid or ""
         kept = self.desk.cluster.api.delete(
             "Pod", pod.metadata.namespace or "", pod.metadata.name or "", grace_period_seconds=grace, uid=uid

@@ -94,8 +94,12 @@ class ControlServer:
             try:
                 await trio.sleep_forever()
             finally:
-                self._ending.set()
+                self.end()
                 shelter.deadline = trio.current_time() + GOODBYE_SECONDS
+
+    def end(self) -> None:
+        """Take no more requests, and have streams end with what has happened so far."""
+        self._ending.set()
 
     async def _serve_all(self, listener: trio.SocketListener, shelter: trio.CancelScope) -> None:
         with shelter:

@@ -20,7 +20,7 @@ from runtime.docker import naming
 from runtime.docker.folders import FolderStore, folder_names
 from runtime.docker.nurseries import calls_side_by_side
 from runtime.docker.owner import Owner
-from runtime.docker.state_folder import OWNER_FILE, give_up, may_be_there, read_owner, write_owner
+from runtime.docker.state_folder import KEPT_FILE, OWNER_FILE, give_up, may_be_there, read_owner, write_owner
 from runtime.docker.volumes import volumes_folder
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from runtime.docker.pod_cgroups import PodCgroups
     from runtime.docker.volumes import Volumes
 
-KEPT_FILE = "runtime-kept.json"
 UNOWNED_SECONDS = 60.0
 """Whoever makes a folder writes its name into it sooner."""
 

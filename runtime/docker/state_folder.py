@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OWNER_FILE = "runtime-owner.json"
+KEPT_FILE = "runtime-kept.json"
+"""Where it lies the run's objects are wanted beyond its process's life."""
 GIVEN_UP_FILE = "given-up"
 """Where it lies somebody has begun to remove the run, and nobody goes on with it."""
 

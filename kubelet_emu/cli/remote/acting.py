@@ -92,7 +92,12 @@ async def names_of(view: View, namespace: str, deletion: Deletion) -> tuple[str,
 
 async def _until_gone(run: LiveView, namespace: str, name: str, uid: str) -> None:
     """Return when a pod is gone, or the run is."""
-    client = await run.dial()
+    try:
+        client = await run.dial()
+    except ControlError as error:
+        if error.reason is not Reason.ENDED:
+            raise
+        return
     try:
         async with aclosing(client.events("watch", kind="Pod", namespace=namespace, name=name)) as events:
             is_there = False
@@ -104,9 +109,6 @@ async def _until_gone(run: LiveView, namespace: str, name: str, uid: str) -> Non
                 is_there = event["type"] != "DELETED"
                 if not is_there:
                     return
-    except ControlError as error:
-        if error.reason is not Reason.ENDED:
-            raise
     finally:
         await client.aclose()
 

@@ -9,10 +9,12 @@ import click
 from attrs import frozen
 
 from kubelet_emu.cli.failures import InputError
+from kubelet_emu.cli.going_on import RUN_FILE
 from kubelet_emu.cli.remote.views import LiveView
-from kubelet_emu.control.client import ControlClient, connect
+from kubelet_emu.control.client import LOST, ControlClient, connect
 from kubelet_emu.control.errors import ControlError, Reason
 from kubelet_emu.control.places import RECORDS, RunFacts, folders
+from runtime.docker.state_folder import KEPT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -34,8 +36,16 @@ class _Place:
         """Connect once more; ControlError when the run has ended."""
         try:
             return await connect(self.folder)
-        except OSError as error:
+        except FileNotFoundError as error:
             raise ControlError(Reason.ENDED, "the run has ended") from error
+        except OSError as error:
+            raise ControlError(Reason.LOST, LOST) from error
+
+    @property
+    def was_killed(self) -> bool:
+        """Tell whether the run's process is gone before it could clean up, and what its pods are is not known."""
+        is_kept = (self.folder / KEPT_FILE).exists()
+        return not is_kept or (self.folder / RUN_FILE).exists()
 
 
 @asynccontextmanager
@@ -43,7 +53,7 @@ async def open_run(target: Target) -> AsyncIterator[LiveView]:
     """Give the run that is meant, which must live; InputError, ControlError."""
     async with _chosen(target) as place:
         if place.client is None:
-            raise InputError(f"run {place.facts.id} has ended: nothing of it runs any more")
+            raise _nobody_there(place, target)
         yield LiveView(place.client, place.facts, place.dial)
 
 
@@ -56,7 +66,8 @@ async def open_view(target: Target) -> AsyncIterator[View]:
             return
         from kubelet_emu.cli.remote.kept import read_kept
 
-        click.echo(f"run {place.facts.id} has ended: this is what its records tell", err=True)
+        how = "was killed" if place.was_killed else "has ended"
+        click.echo(f"run {place.facts.id} {how}: this is what its records tell", err=True)
         yield read_kept(place.folder, place.facts)
 
 
@@ -69,6 +80,16 @@ async def _chosen(target: Target) -> AsyncIterator[_Place]:
         for place in places:
             if place.client is not None:
                 await place.client.aclose()
+
+
+def _nobody_there(place: _Place, target: Target) -> InputError:
+    """Return the error for a run that no process is any more, with what can be done about it."""
+    if not place.was_killed:
+        return InputError(f"run {place.facts.id} has ended: nothing of it runs any more")
+    error = InputError(f"run {place.facts.id} was killed: what it started may still run")
+    again = " ".join(["kubelet-emu run", *place.facts.manifests])
+    error.add_note(f"to go on with it: {again}; to remove it: kubelet-emu prune --root-dir {target.root}")
+    return error
 
 
 def folder_of(target: Target, places: Iterable[Path]) -> Path:

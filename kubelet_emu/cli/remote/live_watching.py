@@ -107,7 +107,7 @@ class Watching:
     _live: LiveFacts = field(factory=lambda: LiveFacts(Facts()), init=False)
 
     async def run(self, view: LiveView) -> bool:
-        """Show it until the run ends or nobody reads any more."""
+        """Show it until the run ends or nobody reads any more; ControlError when the run was killed."""
         outlet = Outlet(name="stdout", file=self.stream)
         lines = LiveLines(outlet, lambda: size_of(self.stream))
         screen = Screen(
@@ -125,17 +125,20 @@ class Watching:
         self._read(screen)
         if not self._has_all():
             return False
+        lost = None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(outlet.run, lambda _: nursery.cancel_scope.cancel())
             nursery.start_soon(screen.run)
             nursery.start_soon(self._follow, screen)
             nursery.start_soon(self._ask_of_pulls, view, screen)
-            await _end_of(view)
+            lost = await _end_of(view)
             nursery.cancel_scope.cancel()
         self._read(screen)
         screen.empty = "the run has ended"
         screen.draw()
         outlet.finish(LAST_PATIENCE_SECONDS)
+        if lost is not None:
+            raise lost
         return True
 
     def _has_all(self) -> bool:
@@ -181,16 +184,15 @@ class Watching:
             screen(entry)
 
 
-async def _end_of(view: LiveView) -> None:
-    """Return when the run has ended."""
+async def _end_of(view: LiveView) -> ControlError | None:
+    """Return when the run has ended, with the error where its process is gone without a word."""
     while True:
         try:
             async with aclosing(view.client.events("watch", kind="Job")) as events:
                 async for _ in events:
                     pass
         except ControlError as error:
-            if error.reason is Reason.EXPIRED:
-                continue
-            if error.reason is not Reason.ENDED:
-                raise
-        return
+            if error.reason is not Reason.EXPIRED:
+                return error
+        else:
+            return None

@@ -169,20 +169,16 @@ class Watching:
     _has_header: bool = field(default=False, init=False)
 
     async def run(self, view: LiveView, namespace: str | None) -> bool:
-        """Show changes until the run ends; tells whether what was asked for by name was there."""
+        """Show changes until the run ends; tells whether what was asked for by name was there. ControlError."""
         kind = self.request.kind
         if self.request.output.is_table and kind.is_workload:
             return await watch_workloads(view, kind.name, namespace, self._take)
         is_whole = True
-        try:
-            async with aclosing(view.client.events("watch", kind=kind.name, namespace=namespace)) as events:
-                async for event in events:
-                    is_whole = self._take(event) and is_whole
-                    if not is_whole:
-                        break
-        except ControlError as error:
-            if error.reason is not Reason.ENDED:
-                raise
+        async with aclosing(view.client.events("watch", kind=kind.name, namespace=namespace)) as events:
+            async for event in events:
+                is_whole = self._take(event) and is_whole
+                if not is_whole:
+                    break
         return is_whole
 
     def _take(self, event: Object) -> bool:

@@ -11,7 +11,7 @@ import signal
 import sys
 import termios
 import tty
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -21,13 +21,14 @@ from attrs import define, field, frozen
 from kubelet_emu.control.errors import ControlError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kubelet_emu.cli.remote.detaching import DetachKeys
     from kubelet_emu.control.client import ControlClient
     from kubelet_emu.control.protocol import Message
 
 CHUNK_BYTES = 32768
+END_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT)
 NO_TTY = "Unable to use a TTY - input is not a terminal or the right kind of file"
 
 
@@ -88,7 +89,8 @@ class _Carrier:
     def _first_size(self) -> dict[str, int]:
         if not self._streams.is_raw:
             return {}
-        size, more = os.get_terminal_size(0), int(self._streams.redraws)
+        size = os.get_terminal_size(0)
+        more = int(self._streams.redraws and bool(size.lines and size.columns))
         return {"rows": size.lines + more, "columns": size.columns + more}
 
     async def _show(self, method: str, params: Message) -> None:
@@ -107,16 +109,19 @@ class _Carrier:
                 await trio.lowlevel.wait_readable(0)
             except OSError:  # a regular file is always readable, and can't be waited for
                 await trio.lowlevel.checkpoint()
-            data = os.read(0, CHUNK_BYTES)
+            try:
+                data = os.read(0, CHUNK_BYTES)
+            except OSError:  # the terminal is gone
+                data = b""
             is_end = not data
             if keys is not None:
                 data, self._is_detached = keys.feed(data)
             if data:
-                await self._client.send({"stdin": base64.b64encode(data).decode("ascii")})
+                await self._send({"stdin": base64.b64encode(data).decode("ascii")})
             if self._is_detached:
                 scope.cancel()
             if is_end:
-                await self._client.send({"eof": True})
+                await self._send({"eof": True})
             if is_end or self._is_detached:
                 return
 
@@ -130,18 +135,48 @@ class _Carrier:
 
     async def _send_size(self) -> None:
         size = os.get_terminal_size(0)
-        await self._client.send({"rows": size.lines, "columns": size.columns})
+        await self._send({"rows": size.lines, "columns": size.columns})
+
+    async def _send(self, message: Message) -> None:
+        """Send input; when nobody takes it any more, who reads the answer learns why."""
+        with suppress(ControlError):
+            await self._client.send(message)
 
 
 @contextmanager
 def _raw_terminal(*, is_wanted: bool) -> Iterator[None]:
-    """Have the terminal hand on each key as it is, Ctrl-C too, and be as it was afterwards."""
+    """Have the terminal hand on each key as it is, Ctrl-C too, and be as it was afterwards, a signal's end included."""
     if not is_wanted:
         yield
         return
     before = termios.tcgetattr(0)
-    tty.setraw(0, termios.TCSANOW)  # what was typed before is not lost
+
+    def restore() -> None:
+        with suppress(termios.error):  # it may be gone
+            termios.tcsetattr(0, termios.TCSANOW, before)
+
+    with _at_an_end_by_signal(restore):
+        tty.setraw(0, termios.TCSANOW)  # what was typed before is not lost
+        try:
+            yield
+        finally:
+            restore()
+
+
+@contextmanager
+def _at_an_end_by_signal(do: Callable[[], None]) -> Iterator[None]:
+    """Do something before a signal ends this process."""
+
+    def end(number: int, _frame: object) -> None:
+        do()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    heard = [each for each in END_SIGNALS if signal.getsignal(each) is signal.SIG_DFL]
+    for each in heard:
+        signal.signal(each, end)
     try:
         yield
     finally:
-        termios.tcsetattr(0, termios.TCSADRAIN, before)
+        for each in heard:
+            signal.signal(each, signal.SIG_DFL)

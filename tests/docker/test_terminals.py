@@ -139,7 +139,7 @@ def test_second_terminals_end_with_a_run_that_is_stopped(
         }
         assert [found[name][1][-len(ENDED) :] for name in ("exec -it", "exec", "exec -i")] == [ENDED] * 3
         assert found["port-forward"][1] == "error: lost connection to pod\n"
-        assert "the run has ended" in found["ps -w at a terminal"][1]
+        assert "the run has ended" in opened["ps -w at a terminal"].shown
         assert run.process.wait(LIMIT_SECONDS) == 0
     assert left(engine, run.case.root, set()) == []
 

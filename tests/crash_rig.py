@@ -81,7 +81,7 @@ class MortalRuntime:
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - stands for every method
         """Return a method of the runtime that doesn't come back to a process which is no more."""
         method = getattr(self.inner, name)
-        if name in {"events", "container_logs"}:
+        if name in {"events", "container_logs", "changes"}:
             return method
 
         async def call(*arguments: object, **named: object) -> object:

@@ -282,6 +282,9 @@ class FailingRuntime:
         self.crash()
         await trio.lowlevel.checkpoint()
 
+    def changes(self) -> None:
+        """Tell nothing, so that each relist is made: any of its calls may fail."""
+
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Return a method of the runtime, wrapped if it is a call."""
         method = getattr(self.inner, name)

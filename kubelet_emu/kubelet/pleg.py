@@ -4,6 +4,7 @@ Owns the pod cache. A relist lists sandboxes and containers, looks closer at the
 wakes their workers; a wake carries no data. A worker may only decide from an entry that is newer than its last step.
 Looks are numbered, since at one instant of virtual time a clock can't tell what came first.
 The relist each second is the truth; runtime events and requests merely bring it forward, one pod at a time.
+In virtual time a relist that would see nothing new, as the runtime can tell, is counted and not made.
 Only the relist loop writes the cache. Source: kubelet v1.36 pkg/kubelet/pleg/generic.go, container/cache.go.
 """
 
@@ -20,7 +21,7 @@ from kubelet_emu.journal.records import ObjectRef, ObservedRecord
 from kubelet_emu.kubelet.timebase import Lane
 from kubelet_emu.rules.observed import ObservedPod
 from kubelet_emu.rules.pleg import diff, wakes_worker
-from runtime.api import ContainerState, CRIError, NotFoundError, PodSandboxState
+from runtime.api import ContainerState, CountsChanges, CRIError, NotFoundError, PodSandboxState
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from kubelet_emu.journal.records import Record
     from kubelet_emu.kubelet.run_journal import RunJournal
     from kubelet_emu.kubelet.runtime_state import RuntimeState
-    from kubelet_emu.kubelet.timebase import Timebase
+    from kubelet_emu.kubelet.timebase import Appointment, Timebase
     from kubelet_emu.kubelet.timing import Timing
     from runtime.api import ContainerID, ContainerStatus, ContainerSummary, PodSandboxStatus, Runtime, SandboxID
 
@@ -62,10 +63,18 @@ class PLEG:
     _looks: int = field(default=0, init=False)
     _complete_look: int = field(default=0, init=False)
     _requested: set[str] = field(factory=set, init=False)
-    _wake: trio.Event = field(factory=trio.Event, init=False)
+    _visits: Appointment = field(init=False)
+    _next_at: float = field(default=0.0, init=False)
+    _count_changes: Callable[[], int | None] = field(init=False)
+    _seen_changes: int | None = field(default=None, init=False)
     _waiters: dict[str, trio.Event] = field(factory=dict, init=False)
     _exited: dict[ContainerID, tuple[ContainerStatus, str]] = field(factory=dict, init=False)
     _sandboxes: dict[SandboxID, PodSandboxStatus] = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Find out how to wait, and whether the runtime counts its changes."""
+        self._visits = self.timebase.appointment(Lane.RELIST, "")
+        self._count_changes = self.runtime.changes if isinstance(self.runtime, CountsChanges) else _count_nothing
 
     def get(self, uid: str) -> ObservedPod:
         """Return the pod as last seen; empty for one that the runtime doesn't have."""
@@ -88,11 +97,12 @@ class PLEG:
     def request(self, uid: str) -> None:
         """Ask for a relist of one pod at once."""
         self._requested.add(uid)
-        self._wake.set()
+        self._visits.hasten()
 
     def forget(self, uid: str) -> None:
-        """Drop a pod that is over for good."""
+        """Drop a pod that is over for good; what the runtime still has of it is news to the next relist."""
         self._cache.pop(uid, None)
+        self._seen_changes = None
 
     def last_look(self) -> int:
         """Return the number of the look that began last; one with a higher number sees all that happened by now."""
@@ -130,32 +140,43 @@ class PLEG:
 
         A runtime that doesn't answer is tried again at the next second.
         """
-        next_at = trio.current_time()
+        self._next_at = trio.current_time()
         while True:
-            if trio.current_time() < next_at:
-                with trio.move_on_at(next_at):
-                    await self._wake.wait()
-            await self.timebase.turn(Lane.RELIST, "")
-            requested, self._requested, self._wake = self._requested, set(), trio.Event()
+            await self._visits.keep(self._next_at, self._put_off)
+            self._visits.catch_up()
+            requested, self._requested = self._requested, set()
             began_at = trio.current_time()
             try:
-                if began_at >= next_at:
+                if began_at >= self._next_at:
                     await self._relist_all()
-                    next_at = trio.current_time() + self.timing.relist_seconds
+                    self._next_at = trio.current_time() + self.timing.relist_seconds
                 else:
                     await self._relist(sorted(requested), self._begin())
                 self.state.answered(trio.current_time())
             except CRIError as error:
                 self.state.failed(error, began_at, trio.current_time())
-                next_at = trio.current_time() + self.timing.relist_seconds
+                self._next_at = trio.current_time() + self.timing.relist_seconds
                 self._requested |= requested
+
+    def _put_off(self) -> float | None:
+        """Count the relist that is due and return when the next one is; None when it may see something new.
+
+        That takes no time and is no call that may fail, else the runtime would not tell how often it has changed.
+        """
+        is_idle = self._seen_changes is not None and self._seen_changes == self._count_changes()
+        if not is_idle or self._requested or self._waiters:
+            return None
+        self._complete_look = self._begin()
+        self._next_at = trio.current_time() + self.timing.relist_seconds
+        return self._next_at
 
     def _begin(self) -> int:
         self._looks += 1
         return self._looks
 
     async def _relist_all(self) -> None:
-        look = self._begin()
+        look, seen_changes = self._begin(), self._count_changes()
+        self._seen_changes = None
         sandboxes = await self.runtime.list_pod_sandboxes()
         containers = await self.runtime.list_containers()
         shapes = _shapes(sandboxes, containers)
@@ -165,7 +186,7 @@ class PLEG:
             if (entry := self._cache.get(uid)) is None or entry.shape != shapes.get(uid, ())
         ]
         await self._relist(changed, look)
-        self._complete_look = look
+        self._complete_look, self._seen_changes = look, seen_changes
         self._tell_waiters(tuple(self._waiters))
 
     async def _relist(self, uids: Sequence[str], number: int) -> None:
@@ -269,6 +290,10 @@ class PLEG:
         for uid in uids:
             if uid in self._waiters:
                 self._waiters.pop(uid).set()
+
+
+def _count_nothing() -> None:
+    """Stand for a count of changes where the runtime has none."""
 
 
 def _shapes(sandboxes: Iterable[PodSandboxStatus], containers: Iterable[ContainerSummary]) -> dict[str, Shape]:

@@ -48,7 +48,15 @@ if TYPE_CHECKING:
         StartError,
         SubPathError,
     )
-    from runtime.api.services import AttachSession, ExecSession, ImageService, Runtime, RuntimeService, VolumeService
+    from runtime.api.services import (
+        AttachSession,
+        CountsChanges,
+        ExecSession,
+        ImageService,
+        Runtime,
+        RuntimeService,
+        VolumeService,
+    )
     from runtime.api.states import ContainerState, PodSandboxState
     from runtime.api.statuses import (
         ContainerStatus,
@@ -78,6 +86,7 @@ __all__ = [
     "ContainerState",
     "ContainerStatus",
     "ContainerSummary",
+    "CountsChanges",
     "DNSConfig",
     "ExecResult",
     "ExecSession",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -209,6 +209,14 @@ class VolumeService(Protocol):
 
     async def list_volumes(self, pod_uid: str | None = None) -> tuple[tuple[VolumeHandle, VolumeConfig], ...]:
         """Return the volumes of this instance, or those of one pod."""
+
+
+@runtime_checkable
+class CountsChanges(Protocol):
+    """A runtime that knows without a list whether one would show anything new."""
+
+    def changes(self) -> int | None:
+        """Return a number that grows with each change of what the lists show; None while only a list can tell."""
 
 
 class Runtime(RuntimeService, ImageService, VolumeService, Protocol):

@@ -20,10 +20,13 @@ class EventHub:
     """Hands each event to every subscriber, unless `is_lost` says that it gets lost on the way."""
 
     is_lost: Callable[[RuntimeEvent], bool]
+    changes: int = field(default=0, init=False)
+    """How often something may have changed of which somebody is told, or nobody."""
     _subscribers: list[trio.MemorySendChannel[RuntimeEvent]] = field(factory=list, init=False)
 
     def publish(self, event: RuntimeEvent) -> None:
         """Hand out one event."""
+        self.changes += 1
         if self.is_lost(event):
             return
         for subscriber in self._subscribers:

@@ -92,6 +92,11 @@ class FaultPlan:
     failing_calls: tuple[FailingCall, ...] = ()
     restarts: tuple[tuple[float, float], ...] = ()
 
+    @property
+    def breaks_calls(self) -> bool:
+        """Tell whether a call may fail that would go well else."""
+        return bool(self.failing_calls or self.restarts)
+
 
 @define(eq=False)
 class Faults:

@@ -105,6 +105,7 @@ class Pods:
         for container in tuple(sandbox.containers):
             self.remove_container(container)
         self.sandboxes.pop(sandbox.id, None)
+        self.machine.events.changes += 1  # no event tells of it
         mine = self._by_uid.get(sandbox.config.metadata.uid, [])
         if sandbox in mine:
             mine.remove(sandbox)

@@ -176,6 +176,11 @@ class SimulatedRuntime:
     def _age(self) -> float:
         return trio.current_time() - self._opened_at
 
+    def changes(self) -> int | None:
+        """Return how often what the lists show may have changed; None where a list takes time or may fail."""
+        is_unsure = self._latencies.query or self._faults.plan.breaks_calls or self._nursery is None
+        return None if is_unsure else self.machine.events.changes
+
     async def version(self) -> RuntimeVersion:
         """Return the runtime's name and versions."""
         await self._enter()

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from crash_rig import lived
+from scenario_files import given, has_no_steps
 
-from kubelet_emu.scenarios.scenario_file import find_scenarios, load_scenario
+from kubelet_emu.scenarios.scenario_file import find_scenarios
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,13 +24,11 @@ if TYPE_CHECKING:
     from kubelet_emu.scenarios.scenario_file import Scenario
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "scenarios"
-SCENARIOS = [
-    scenario for path in find_scenarios(FOLDER) if (scenario := load_scenario(path)).objects and not scenario.steps
-]
+SCENARIOS = [path for path in find_scenarios(FOLDER) if has_no_steps(path)]
 LOOKS_AT_ALL = "KUBELET_EMU_ALL_CRASHES" in os.environ
 ALWAYS = frozenset({"host-port-of-jobs-is-waited-for"})
 """Pods that no node takes yet: the scheduler has to find them again."""
-CHOSEN = [each for n, each in enumerate(SCENARIOS) if LOOKS_AT_ALL or n % 10 == 0 or each.name in ALWAYS]
+CHOSEN = [each for n, each in enumerate(SCENARIOS) if LOOKS_AT_ALL or n % 10 == 0 or each.parent.name in ALWAYS]
 STEP, SECOND_STEP = (1, 5) if LOOKS_AT_ALL else (23, 1)
 DELETE_AT = 40.0
 """Pods that still run then are deleted, so kills fall into their shutdown, too."""
@@ -72,8 +71,10 @@ def kills(records: int) -> Iterator[tuple[int, ...]]:
             yield (last, 1 + last % 17)
 
 
-@pytest.mark.parametrize("scenario", CHOSEN, ids=[scenario.name for scenario in CHOSEN])
-def test_a_run_goes_on_wherever_it_was_killed(scenario: Scenario, tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", CHOSEN, ids=[path.parent.name for path in CHOSEN])
+def test_a_run_goes_on_wherever_it_was_killed(path: Path, tmp_path: Path) -> None:
+    scenario = given(path)
+    assert scenario.objects
     undisturbed, _ = lived(scenario, tmp_path / "undisturbed", delete_at=DELETE_AT)
     found = []
     for at in kills(undisturbed.records):
@@ -84,7 +85,7 @@ def test_a_run_goes_on_wherever_it_was_killed(scenario: Scenario, tmp_path: Path
 
 @pytest.mark.parametrize("name", ENDS_OTHERWISE)
 def test_a_scenario_that_ends_otherwise_still_does(name: str, tmp_path: Path) -> None:
-    (scenario,) = [each for each in SCENARIOS if each.name == name]
+    (scenario,) = [given(path) for path in SCENARIOS if path.parent.name == name]
     undisturbed, _ = lived(scenario, tmp_path / "undisturbed", delete_at=DELETE_AT)
     assert any(
         ends(lived(scenario, tmp_path / str(last), last, delete_at=DELETE_AT)[0]) != ends(undisturbed)

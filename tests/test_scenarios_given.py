@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from scenario_files import given, has_no_steps
 
 from kubelet_emu.cli.worlds import SimulatedWorld, run_simulated
 from kubelet_emu.journal.encode import Entry, to_line
@@ -40,7 +41,7 @@ UNLIKE = read_exclusions(FOLDER, "compare")
 
 def replay_of(lines: list[str], path: Path) -> Replay:
     """Read a scenario's log back and take its decisions again."""
-    features = read_needs(load_scenario(path).needs).features
+    features = read_needs(given(path).needs).features
     header = HeaderRecord(at=EPOCH, epoch=EPOCH, features=features.overrides)
     log = read_lines(line.encode() for line in [to_line(Entry(n=1, record=header), EPOCH), *lines])
     assert log.problems == ()
@@ -58,7 +59,7 @@ def unlike(scenario: Scenario, records: Sequence[RawRecord]) -> list[str]:
 def test_a_scenario_holds_and_goes_as_recorded_and_its_log_replays(path: Path) -> None:
     lines: list[str] = []
     world = SimulatedWorld(sinks=(lambda entry: lines.append(to_line(entry, EPOCH)),))
-    scenario = load_scenario(path)
+    scenario = given(path)
     outcome = run_simulated(scenario, world)
     failed = [f"{verdict.expectation}: {verdict.because}" for verdict in outcome.verdicts if not verdict.holds]
     if path.parent.name in EXCLUDED:
@@ -69,11 +70,12 @@ def test_a_scenario_holds_and_goes_as_recorded_and_its_log_replays(path: Path) -
         assert bool(differences) == (path.parent.name in UNLIKE), differences
     again = replay_of(lines, path)
     assert (again.differences, again.skipped) == ((), ())
+    assert has_no_steps(path) is not bool(scenario.steps)
 
 
 @pytest.mark.parametrize("path", TRACES, ids=[f"{path.parent.name}/{path.stem}" for path in TRACES])
 def test_a_recording_of_a_real_node_fulfils_its_expectations(path: Path) -> None:
-    scenario = load_scenario(path.parent / "scenario.yaml")
+    scenario = given(path.parent / "scenario.yaml")
     trace = Trace.of(json.loads(line) for line in path.read_text().splitlines() if line.strip())
     assert [verdict for verdict in check_all(trace, scenario.expect) if not verdict.holds] == []
 

@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 from lifecycle_logs import a_log
+from scenario_files import given
 
 from kubelet_emu.config.kubelet_configuration import load_text
 from kubelet_emu.lifecycle.verification import Finding, Outcome, Terms, verify
 from kubelet_emu.scenarios.needs import read_needs
-from kubelet_emu.scenarios.scenario_file import load_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,5 +97,5 @@ PLAIN = a_pod()
 
 def terms_of(trace: Path) -> Terms:
     """Return by which kubelet a recorded trace is judged: what its scenario needs of one."""
-    needs = read_needs(load_scenario(trace.parent / "scenario.yaml").needs)
+    needs = read_needs(given(trace.parent / "scenario.yaml").needs)
     return Terms(gates=needs.features, configuration=needs.configuration)

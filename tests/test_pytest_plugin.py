@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from importlib.metadata import entry_points
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,19 @@ def run_pytest(folder: Path, *options: str) -> str:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
 
 
+def run_pytest_here(folder: Path, *options: str) -> str:
+    """Run pytest on a folder as `run_pytest` does, within this process, which has imported all that it needs."""
+    plugin = () if IS_INSTALLED else ("-p", "kubelet_emu.pytest_plugin")
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as output:
+        patch.setenv("DOCKER_HOST", f"unix://{folder}/none.sock")
+        patch.setenv("COLUMNS", "200")
+        patch.setattr(sys, "path", list(sys.path))
+        patch.chdir(folder)
+        pytest.main(["-rA", "-p", "no:cacheprovider", *plugin, *options, "."])
+        sys.modules.pop("test_it", None)
+    return output.getvalue()
+
+
 @pytest.fixture(scope="module")
 def output(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return what pytest says of a folder with tests and scenarios."""
@@ -115,7 +130,7 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> str:
         file.write_text(file.read_text().replace(old, new) if old else file.read_text())
     (folder / "foreign").mkdir()
     (folder / "foreign" / "scenario.yaml").write_text("somebody: else\n")
-    return run_pytest(folder)
+    return run_pytest_here(folder)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +214,7 @@ async def test_blocking(kubelet):
 def test_tests_of_anyio_run_on_trio_as_well(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
     (tmp_path / "test_it.py").write_text(IN_ANYIO)
-    text = run_pytest(tmp_path, "-W", "error")
+    text = run_pytest_here(tmp_path, "-W", "error")
     assert "PASSED test_it.py::test_awaited" in text
     assert "PASSED test_it.py::test_blocking" in text
 
@@ -235,10 +250,10 @@ def test_unused(kubelet):
 def test_a_kept_log_stands_for_the_containers(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
     (tmp_path / "test_it.py").write_text(RECORDED)
-    assert "4 passed" in run_pytest(tmp_path, "--lifecycle-record")
+    assert "4 passed" in run_pytest_here(tmp_path, "--lifecycle-record")
     kept = sorted(path.name for path in (tmp_path / "__lifecycle__" / "test_it").iterdir())
     assert [name.partition("-")[0] for name in kept] == ["TestA.test_kept.log", "test_kept_5_", "test_kept_None_"]
     (tmp_path / "pod.yaml").write_text(POD.replace("trap 'exit 0' TERM; sleep 100 & wait", "exit 9"))
-    text = run_pytest(tmp_path, "--lifecycle-replay")
+    text = run_pytest_here(tmp_path, "--lifecycle-replay")
     assert "3 passed" in text
     assert "run the test once with --lifecycle-record" in text

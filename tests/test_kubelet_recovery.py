@@ -22,16 +22,17 @@ from kubelet_rig import (
     stops,
     turning,
 )
-from trio.testing import MockClock
 
 from kubelet_emu.journal.records import StatusRecord
 from kubelet_emu.kubelet.timing import FAST, Timing
+from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from runtime.api import CRIError, RuntimeEventType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kubelet_rig import Rig
+    from trio.testing import MockClock
 
     from kubelet_emu.api.v1 import Pod
     from kubelet_emu.journal.records import Record
@@ -242,7 +243,7 @@ def live_through_a_crash(at_record: int) -> tuple[Rig, bool]:
             rigs.append(node)
             await live_on(node)
 
-    trio.run(main, clock=MockClock(autojump_threshold=0))
+    trio.run(main, clock=VirtualClock())
     return rigs[0], len(seen) >= at_record
 
 
@@ -323,7 +324,7 @@ def live_through_an_error(fails_at: int, *, is_late: bool, timing: Timing) -> tu
             await node.until(node.seconds + 5)
             assert node.cluster.has_kubelet
 
-    trio.run(main, clock=MockClock(autojump_threshold=0))
+    trio.run(main, clock=VirtualClock())
     calls = wrappers[0].calls
     return rigs[0], calls[fails_at - 1] if len(calls) >= fails_at else ""
 
@@ -362,7 +363,7 @@ def live_through_a_crash_in_a_call(at_call: int, *, is_late: bool) -> tuple[Rig,
             rigs.append(node)
             await live_on(node)
 
-    trio.run(main, clock=MockClock(autojump_threshold=0))
+    trio.run(main, clock=VirtualClock())
     return rigs[0], len(wrappers[0].calls) >= at_call
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import trio
 from many_pods import a_cluster, delete_job, grown_since, residue, run_job
-from trio.testing import MockClock
 
 from kubelet_emu.embedding.options import NodeOptions
+from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from kubelet_emu.simulator.opening import Machine, open_machine, virtual_timebase
 
 SLACK = 20
@@ -28,4 +28,4 @@ async def lives(pods: int) -> dict[str, tuple[int, int]]:
 
 
 def test_two_hundred_pods_leave_nothing_in_memory() -> None:
-    assert trio.run(lives, 200, clock=MockClock(autojump_threshold=0)) == {}
+    assert trio.run(lives, 200, clock=VirtualClock()) == {}

@@ -13,7 +13,6 @@ from examples import examples
 from hypothesis import event, given
 from hypothesis import strategies as st
 from jobs_rig import FakeKubelet, Rig, Run, a_job
-from trio.testing import MockClock
 
 from kubelet_emu.api.batch_v1 import (
     Job,
@@ -33,6 +32,7 @@ from kubelet_emu.jobs.rules.conditions import is_job_finished, true_condition
 from kubelet_emu.jobs.rules.indexes import completion_index, parse_indexes
 from kubelet_emu.jobs.rules.pods import is_active, is_terminal, is_terminating, is_tracked, only_replace_failed_pods
 from kubelet_emu.jobs.rules.words import COMPLETE, FAILED, FAILURE_TARGET, SUCCESS_CRITERIA_MET
+from kubelet_emu.kubelet.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -324,7 +324,7 @@ def lived(story: Story) -> Rig:
     """Live a story in virtual time, with the oracle beside it."""
     rig = Rig(lambda _pod, n: story.runs[min(n, len(story.runs)) - 1])
     rig.api.subscribe(Oracle(rig, story))
-    trio.run(live, rig, story, clock=MockClock(autojump_threshold=0))
+    trio.run(live, rig, story, clock=VirtualClock())
     return rig
 
 

@@ -13,10 +13,10 @@ from examples import examples
 from hypothesis import event, given
 from hypothesis import strategies as st
 from kubelet_rig import a_node, a_pod, answers, container, hooks, probe, runs, sidecar, sleeps
-from trio.testing import MockClock
 
 from kubelet_emu.journal.records import StatusRecord, SyncRecord
 from kubelet_emu.kubelet.timing import FAST, KUBELET, Timing
+from kubelet_emu.kubelet.virtual_clock import VirtualClock
 from runtime.api import RuntimeEventType
 from runtime.simulated import Exec, ExecAnswer, OnSignal, Run
 
@@ -144,7 +144,7 @@ def live(story: Story) -> Rig:
                 node.nursery.start_soon(_end_sandbox, node, story.sandbox_dies_at)
             await node.until(HORIZON)
 
-    trio.run(main, clock=MockClock(autojump_threshold=0))
+    trio.run(main, clock=VirtualClock())
     return rigs[0]
 
 

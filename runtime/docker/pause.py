@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +10,7 @@ import trio
 from attrs import define, field
 
 from runtime.api import CRIError, NotFoundError
-from runtime.docker import helper
+from runtime.docker import calls, helper
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -72,7 +71,7 @@ class PauseImages:
 
     async def _id_of(self, name: str) -> str | None:
         try:
-            inspected = await self.bridge.read(lambda client: client.inspect_image(name))
+            inspected = await self.bridge.read(calls.inspect_image(name))
         except NotFoundError:
             return None
         return str(inspected["Id"])
@@ -89,8 +88,7 @@ class PauseImages:
         return self._helper_image
 
     async def _loaded(self) -> str | None:
-        wanted = {"label": f"{helper.IMAGE_LABEL}={self._version()}"}
-        found = await self.bridge.read(lambda client: client.images(filters=wanted, all=True))
+        found = await self.bridge.read(calls.list_labelled_images(f"{helper.IMAGE_LABEL}={self._version()}"))
         return str(found[0]["Id"]) if found else None
 
     async def _load(self) -> str:
@@ -103,10 +101,10 @@ class PauseImages:
 
     async def remove_own(self) -> None:
         """Remove our image unless a container, of whomever, still uses it."""
-        found = await self.bridge.read(lambda client: client.images(filters={"label": helper.IMAGE_LABEL}, all=True))
+        found = await self.bridge.read(calls.list_labelled_images(helper.IMAGE_LABEL))
         for item in found:
             try:
-                await self.bridge.write(functools.partial(_remove_image, str(item["Id"])))
+                await self.bridge.write(calls.remove_image(str(item["Id"])))
             except CRIError:
                 continue
         self._helper_image = None
@@ -130,7 +128,3 @@ def _loaded_id(answer: list[Any]) -> str | None:
         if "Loaded image ID: " in text:
             return text.partition("Loaded image ID: ")[2].strip()
     return None
-
-
-def _remove_image(image: str, client: Any) -> None:  # noqa: ANN401 - the SDK's client
-    client.remove_image(image)

@@ -154,7 +154,7 @@ class DockerRuntime:
             self._build()
             await self._open()
         except BaseException:
-            self.bridge.close()
+            await self.bridge.aclose()
             raise
         return self
 
@@ -186,7 +186,7 @@ class DockerRuntime:
             await self._stack.aclose()
         finally:
             if self._opened_by is None:
-                self.bridge.close()
+                await self.bridge.aclose()
 
     def _build(self) -> None:
         """Make the parts; each owns one concern."""

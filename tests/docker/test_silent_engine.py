@@ -16,7 +16,7 @@ import kubelet_emu.embedding.node
 import kubelet_emu.embedding.worlds
 import runtime.docker.http
 from runtime.api import CRIError, RuntimeUnavailableError
-from runtime.docker import DockerRuntime
+from runtime.docker import DockerRuntime, calls
 
 if TYPE_CHECKING:
     from engine_pods import PodMaker
@@ -39,9 +39,17 @@ async def test_a_call_that_is_not_answered_is_given_up(behind: PodMaker, stand_i
     bridge = behind.runtime.bridge
     release = stand_in.hold("GET .*/images/json")
     with pytest.raises(RuntimeUnavailableError, match=r"has not answered GET /images/json for 0\.5 s$"):
-        await getattr(bridge, way)(lambda client: client.images(), timeout_seconds=0.5)
+        await getattr(bridge, way)(calls.list_images(), timeout_seconds=0.5)
     release.set()
     assert await behind.runtime.list_images()
+
+
+async def test_a_call_of_the_sdk_that_is_not_answered_is_given_up(behind: PodMaker, stand_in: StandIn) -> None:
+    release = stand_in.hold("GET .*/images/json")
+    with pytest.raises(RuntimeUnavailableError, match=r"has not answered GET /images/json for 0\.5 s$"):
+        await behind.runtime.bridge.by_sdk(lambda client: client.images(), timeout_seconds=0.5)
+    release.set()
+    assert await behind.runtime.bridge.by_sdk(lambda client: client.images())
 
 
 async def test_a_command_that_is_not_answered_is_given_up(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import outcome
 import trio
-import trio.testing
 from attrs import define, field
 
 if TYPE_CHECKING:
@@ -128,9 +127,11 @@ class Referee:
 
     async def _release_all(self) -> None:
         """Release whoever waits, until the alarm goes off."""
+        from trio.testing import wait_all_tasks_blocked
+
         while True:
             self._arrived = trio.Event()
-            await trio.testing.wait_all_tasks_blocked()
+            await wait_all_tasks_blocked()
             if not self.release_first(trio.current_time()):
                 await self._arrived.wait()
 

@@ -1,7 +1,7 @@
 """DockerRuntime: the runtime interface on a Docker engine, one method a CRI call.
 
 Theory of operation. The engine is the only store: identity, owner and everything else that must survive this process
-stands in names and labels. Short calls go through the SDK in threads (bridge), streams through Trio (http). Deaths are
+stands in names and labels. Calls are requests on kept connections (bridge), streams have their own (http). Deaths are
 seen by events, and by asking the engine where events may be lost. Nothing without our labels is ever touched.
 """
 

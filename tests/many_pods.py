@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections import Counter, OrderedDict, defaultdict, deque
 from contextlib import asynccontextmanager
@@ -53,6 +54,8 @@ spec:
         volumeMounts: [{{name: scratch, mountPath: /scratch}}]
 """
 DESCRIPTORS = Path("/proc/self/fd")
+MEMORY = Path("/proc/self/statm")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 CONTAINERS = (dict, set)
 COLLECTIONS = (dict, set, list, deque, Counter, defaultdict, OrderedDict)
 PLAIN = ("builtins.dict", "builtins.set")
@@ -108,6 +111,11 @@ def residue() -> Residue:
         objects=objects,
         collected=collected,
     )
+
+
+def memory_mib() -> int:
+    """Return what the process has in memory (its resident set)."""
+    return int(MEMORY.read_text().split()[1]) * PAGE_BYTES >> 20
 
 
 def _is_own(kind: type) -> bool:

@@ -168,7 +168,9 @@ class Invariants:
             life.is_terminating = True
         if isinstance(entry.record, EventRecord) and _tells_a_failing_engine(entry.record):
             life.is_disturbed = True
-        if not isinstance(entry.record, NOT_FOR_RULES):
+        if life.is_disturbed:
+            life.entries.clear()
+        elif not isinstance(entry.record, NOT_FOR_RULES):
             life.entries.append(entry)
 
     # -- now and then

@@ -9,13 +9,12 @@ from __future__ import annotations
 import gc
 import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import trio
 from attrs import define, field
-from many_pods import residue
+from many_pods import memory_mib, residue
 from soak_rig import Plan, soak
 
 from kubelet_emu.journal.journal import MOST_GONE
@@ -32,8 +31,6 @@ HOURS = float(os.environ.get("KUBELET_EMU_SOAK", "0"))
 SLACK = 25
 """What differs by chance: which images are there. A pod, a run or a kubelet that left something would be far more."""
 BOUNDED = {f"kubelet_emu.journal.journal.Journal.{name}": MOST_GONE for name in ("_numbers", "_gone")}
-MEMORY = Path("/proc/self/statm")
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 HOUR_SECONDS = 3600.0
 ROUNDS = 4
 
@@ -77,9 +74,8 @@ class Watcher:
 
     def _tell(self, world: Soak, what: str, figures: str) -> None:
         if self.is_told:
-            memory = int(MEMORY.read_text().split()[1]) * PAGE_BYTES >> 20
             hours = world.timebase.seconds() / HOUR_SECONDS
-            print(f"{hours:6.2f} h: {what}, {figures}, {memory} MB", flush=True)  # noqa: T201 - who waits an hour for it
+            print(f"{hours:6.2f} h: {what}, {figures}, {memory_mib()} MiB", flush=True)  # noqa: T201 - who waits an hour for it
 
 
 def lived(plan: Plan, watcher: Watcher) -> Soak:

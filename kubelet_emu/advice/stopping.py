@@ -44,7 +44,8 @@ class Stop:
     """How one container stops. Times are seconds from the beginning of the stop.
 
     `after` are the containers that must have ended before its stop signal. `term_at` is when that comes, at the
-    earliest; None where it hangs on others or on a hook of unknown length. `kill_at` is when SIGKILL comes.
+    earliest; None where it hangs on others or on a hook of unknown length. `kill_at` is the latest moment
+    of SIGKILL: who may have to wait for the whole grace has the minimum after it.
     """
 
     part: Part
@@ -75,12 +76,14 @@ def _stop(subject: Subject, part: Part, before: tuple[Stop, ...]) -> Stop:
         term_at: float | None = grace
     else:
         term_at = None if before else spent
+    may_be_last = any(each.kill_at > grace or _ignores_stop_signal(subject, each.part) for each in before)
+    last_turn = grace if may_be_last else term_at or 0.0
     return Stop(
         part=part,
         pre_stop=hook,
         after=tuple(each.part for each in before),
         term_at=term_at,
-        kill_at=max(grace, (term_at or 0.0) + MINIMUM_SECONDS),
+        kill_at=max(grace, last_turn + MINIMUM_SECONDS),
         is_deaf=is_deaf(subject, part),
     )
 
@@ -117,17 +120,17 @@ def is_deaf(subject: Subject, part: Part) -> bool:
     Only process 1 of a namespace of its own ignores signals without a handler; a hook may end it in its own way.
     """
     hooks = part.container.lifecycle
-    if subject.spec.share_process_namespace or subject.spec.host_pid:
-        return False
-    if hooks is not None and hooks.stop_signal:
-        return False
     hook = None if hooks is None else hooks.pre_stop
     is_pure_sleep = hook is None or hook.sleep is not None or (hook.exec is not None and _is_sleep(hook.exec.command))
-    return (
-        part.program.deafness is not None
-        and part.program.deaf_seconds >= max(MINIMUM_SECONDS, subject.grace)
-        and is_pure_sleep
-    )
+    return is_pure_sleep and _ignores_stop_signal(subject, part)
+
+
+def _ignores_stop_signal(subject: Subject, part: Part) -> bool:
+    """Tell whether a process goes on after SIGTERM for the whole grace period, unless its hook has ended it."""
+    hooks = part.container.lifecycle
+    if subject.spec.share_process_namespace or subject.spec.host_pid or (hooks is not None and hooks.stop_signal):
+        return False
+    return part.program.deafness is not None and part.program.deaf_seconds >= max(MINIMUM_SECONDS, subject.grace)
 
 
 def _is_sleep(command: tuple[str, ...]) -> bool:

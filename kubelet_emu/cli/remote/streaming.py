@@ -89,8 +89,7 @@ class _Carrier:
     def _first_size(self) -> dict[str, int]:
         if not self._streams.is_raw:
             return {}
-        size = os.get_terminal_size(0)
-        more = int(self._streams.redraws and bool(size.lines and size.columns))
+        size, more = os.get_terminal_size(0), int(self._streams.redraws)
         return {"rows": size.lines + more, "columns": size.columns + more}
 
     async def _show(self, method: str, params: Message) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.api import RuntimeUnavailableError
 from runtime.docker.bridge import Bridge
-from runtime.docker.endpoint import Endpoint, config_headers, find_endpoint
+from runtime.docker.endpoint import Endpoint, find_endpoint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,33 +33,12 @@ async def test_a_config_that_makes_no_sense_is_told(tmp_path: Path, monkeypatch:
     assert find_endpoint().url == "unix:///var/run/docker.sock"
     bridge = Bridge(Endpoint(url=f"unix://{tmp_path}/nobody.sock"))
     with pytest.raises(RuntimeUnavailableError):
-        await bridge.by_sdk(_nothing)
+        await bridge.read(_nothing)
 
 
 async def test_a_config_that_is_in_order_is_no_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
     (tmp_path / "config.json").write_text('{"HttpHeaders": {"X-Meta": "1"}, "auths": {}}')
     bridge = Bridge(Endpoint(url=f"unix://{tmp_path}/nobody.sock"))
-    await bridge.by_sdk(_nothing)
-    await bridge.aclose()
-
-
-STRANGE = ["[]", "5", '{"HttpHeaders": 5}', '{"HttpHeaders": ["X-Meta"]}', "{", "[" * 100_000]
-
-
-@pytest.mark.parametrize(
-    "text", STRANGE, ids=["a list", "a number", "headers", "a list of headers", "half", "too deep"]
-)
-async def test_headers_that_make_no_sense_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
-    (tmp_path / "config.json").write_text(text)
-    with pytest.raises(RuntimeUnavailableError, match="is not as the docker command writes it"):
-        config_headers()
-
-
-@pytest.mark.parametrize("text", [None, "{}", '{"HttpHeaders": null, "auths": 5}'])
-def test_a_config_without_headers_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None) -> None:
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
-    if text is not None:
-        (tmp_path / "config.json").write_text(text)
-    assert config_headers() == {}
+    await bridge.read(_nothing)
+    bridge.close()

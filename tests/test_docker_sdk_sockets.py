@@ -26,7 +26,7 @@ async def test_an_engine_that_is_away_costs_no_file(tmp_path: Path, *, is_there:
     errors = []
     for _ in range(5):
         with pytest.raises(RuntimeUnavailableError, match="does not answer") as raised:
-            await bridge.by_sdk(lambda client: client.version())
+            await bridge.read(lambda client: client.version())
         errors.append(raised)  # what failed is kept, and no socket with it
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - the same
-    await bridge.aclose()
+    bridge.close()

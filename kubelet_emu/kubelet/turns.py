@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import outcome
 import trio
+import trio.testing
 from attrs import define, field
 
 if TYPE_CHECKING:
@@ -127,11 +128,9 @@ class Referee:
 
     async def _release_all(self) -> None:
         """Release whoever waits, until the alarm goes off."""
-        from trio.testing import wait_all_tasks_blocked
-
         while True:
             self._arrived = trio.Event()
-            await wait_all_tasks_blocked()
+            await trio.testing.wait_all_tasks_blocked()
             if not self.release_first(trio.current_time()):
                 await self._arrived.wait()
 

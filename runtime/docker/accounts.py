@@ -16,7 +16,7 @@ from attrs import define, field
 
 from runtime.api import CRIError, ImageID, NotFoundError
 from runtime.api.accounts import GROUP, PASSWD, Accounts, container_user
-from runtime.docker import bodies, calls, naming
+from runtime.docker import bodies, naming
 from runtime.docker.archives import read_end
 from runtime.docker.layers import image_layers, read_files
 
@@ -91,7 +91,7 @@ class ImageAccounts:
 
     async def _user_of(self, image: ImageID) -> str:
         if image not in self._users:
-            inspected = await self.bridge.read(calls.inspect_image(image))
+            inspected = await self.bridge.read(lambda client: client.inspect_image(image))
             self._users[image] = str((inspected.get("Config") or {}).get("User") or "")
         return self._users[image]
 
@@ -103,13 +103,13 @@ class ImageAccounts:
                 "Cmd": ["none"],
                 "Labels": {**self.own_labels, naming.TYPE_LABEL: naming.HELPER_TYPE},
             }
-            created = await self.bridge.write(calls.create_container(body))
+            created = await self.bridge.write(lambda client: client.create_container_from_config(body))
             reader = str(created["Id"])
             try:
                 self.known[image] = await self._read_accounts(reader)
             finally:
                 with trio.CancelScope(shield=True, deadline=trio.current_time() + CLEAN_UP_SECONDS):
-                    await self.bridge.write(calls.remove_container(reader))
+                    await self.bridge.write(lambda client: client.remove_container(reader, force=True, v=True))
         return self.known[image]
 
     async def _read_accounts(self, container_id: str) -> Accounts:
@@ -118,8 +118,8 @@ class ImageAccounts:
     async def _read(self, reader: str, path: str) -> bytes:
         """Return a file, symbolic links followed; empty where there is none."""
         try:
-            return await self.bridge.read_archive(
-                lambda source: read_end(source, reader, path, LONGEST_FILE_BYTES, follow=True)
+            return await self.bridge.read(
+                lambda client: read_end(client, reader, path, LONGEST_FILE_BYTES, follow=True)
             )
         except NotFoundError:
             return b""

@@ -14,7 +14,6 @@ import trio
 from attrs import define, field
 
 from runtime.api import CRIError
-from runtime.docker import calls
 from runtime.docker.frames import Demultiplexer
 from runtime.docker.logs import error_text
 from runtime.docker.nurseries import calls_side_by_side
@@ -37,7 +36,7 @@ _NO_KEYS = ",".join(["%FF"] * 64)
 async def attach(bridge: Bridge, hub: EventHub, container_id: str, *, stdin: bool) -> AsyncIterator[DockerAttachment]:
     """Join a running container's streams; CRIError when it doesn't run, NotFoundError. Leaving closes them."""
     with hub.death_of(container_id) as death:
-        inspected = await bridge.read(calls.inspect_container(container_id))
+        inspected = await bridge.read(lambda client: client.inspect_container(container_id))
         query = f"stream=1&stdout=1&stderr=1&stdin={int(stdin)}&detachKeys={_NO_KEYS}"
         path = f"/containers/{container_id}/attach?{query}"
         connection = await bridge.http.open("POST", path, headers=_UPGRADE)
@@ -45,7 +44,7 @@ async def attach(bridge: Bridge, hub: EventHub, container_id: str, *, stdin: boo
             if connection.status not in {101, 200}:
                 raise CRIError(await error_text(connection))
             # a container that has just died would keep a late connection for ever, and its death may be long known
-            after = await bridge.read(calls.inspect_container(container_id))
+            after = await bridge.read(lambda client: client.inspect_container(container_id))
             if not after["State"]["Running"]:
                 raise CRIError("container is in CONTAINER_EXITED state")
             frames = Demultiplexer(is_raw=bool(inspected["Config"].get("Tty")))
@@ -87,7 +86,7 @@ class DockerAttachment:
     async def resize(self, rows: int, columns: int) -> None:
         """Set the size of the container's terminal."""
         with suppress(CRIError):
-            await self._bridge.urgent(calls.resize_container(self._container_id, rows, columns))
+            await self._bridge.urgent(lambda client: client.resize(self._container_id, height=rows, width=columns))
 
     async def _next_chunk(self) -> bytes | None:
         chunk: bytes | None = None

@@ -16,7 +16,7 @@ import trio
 from attrs import define
 
 from runtime.api import CRIError, NotFoundError
-from runtime.docker import calls, naming
+from runtime.docker import naming
 from runtime.docker.folders import FolderStore, folder_names
 from runtime.docker.nurseries import calls_side_by_side
 from runtime.docker.owner import Owner
@@ -143,11 +143,13 @@ class Cleaner:
                     folder.rmdir()
 
     async def _container_labels(self) -> list[Mapping[str, str]]:
-        found = await self.bridge.read(calls.list_containers(naming.INSTANCE_LABEL))
+        wanted = {"label": naming.INSTANCE_LABEL}
+        found = await self.bridge.read(lambda client: client.containers(all=True, filters=wanted))
         return [item["Labels"] for item in found]
 
     async def _volume_labels(self) -> list[Mapping[str, str]]:
-        found = await self.bridge.read(calls.list_volumes(naming.INSTANCE_LABEL))
+        wanted = {"label": naming.INSTANCE_LABEL}
+        found = await self.bridge.read(lambda client: client.volumes(filters=wanted))
         return [item["Labels"] for item in found.get("Volumes") or ()]
 
     def _folder_labels(self) -> list[Mapping[str, str]]:
@@ -169,17 +171,17 @@ class Cleaner:
 
     async def _remove(self, instance: str) -> None:
         """Remove containers, sandboxes last, then volumes and networks, then folders."""
-        label = f"{naming.INSTANCE_LABEL}={instance}"
-        found = await self.bridge.read(calls.list_containers(label))
+        wanted = {"label": f"{naming.INSTANCE_LABEL}={instance}"}
+        found = await self.bridge.read(lambda client: client.containers(all=True, filters=wanted))
         sandboxes = [item["Id"] for item in found if item["Labels"].get(naming.TYPE_LABEL) == naming.SANDBOX_TYPE]
         await self._remove_containers([item["Id"] for item in found if item["Id"] not in sandboxes])
         await self._remove_containers(sandboxes)
         parents = {item["Labels"].get(naming.POD_CGROUP_LABEL, "") for item in found} - {""}
         await self.cgroups.remove_all(parents)
-        volumes = await self.bridge.read(calls.list_volumes(label))
+        volumes = await self.bridge.read(lambda client: client.volumes(filters=wanted))
         for item in volumes.get("Volumes") or ():
             await self.volumes.engine.remove_named(item["Name"])
-        for item in await self.bridge.read(calls.list_networks(label)):
+        for item in await self.bridge.read(lambda client: client.networks(filters=wanted)):
             await self._remove_network(item["Id"])
         if self.volumes.root is not None:
             await trio.to_thread.run_sync(_remove_folders, self.volumes.root, instance)
@@ -192,7 +194,7 @@ class Cleaner:
 
     async def _remove_network(self, network_id: str) -> None:
         try:
-            await self.bridge.write(calls.remove_network(network_id))
+            await self.bridge.write(lambda client: client.remove_network(network_id))
         except NotFoundError:
             return
 

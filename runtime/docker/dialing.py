@@ -21,7 +21,7 @@ import trio
 from attrs import define, field
 
 from runtime.api import CRIError
-from runtime.docker import calls, convert, helper, naming
+from runtime.docker import convert, helper, naming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -179,7 +179,7 @@ class Dialer:
         owner = self.own_labels.get(naming.PID_LABEL, "")  # another process may have one of its own for this pod
         base = f"kemu_relay_{metadata.name}_{metadata.uid}_{metadata.attempt}_{owner}"
         carrier = await self.maker.create(lambda suffix: f"{base}_{suffix}" if suffix else base, body)
-        await self.sandboxes.bridge.write(calls.start_container(carrier))
+        await self.sandboxes.bridge.write(lambda client: client.start(carrier))
         return carrier
 
 

@@ -10,15 +10,11 @@ import json
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
 from runtime.api import RuntimeUnavailableError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 VALID = "valid are unix:///var/run/docker.sock, tcp://HOST:PORT and ssh://USER@HOST"
@@ -80,42 +76,13 @@ def find_endpoint(base_url: str | None = None) -> Endpoint:
         return checked(Endpoint(url=base_url, tls=_tls_of_environment(), origin="the given address"))
     if environment.get("DOCKER_HOST"):
         return checked(Endpoint(url=environment["DOCKER_HOST"], tls=_tls_of_environment(), origin="DOCKER_HOST"))
-    config_dir = _config_dir()
+    config_dir = Path(environment.get("DOCKER_CONFIG") or Path.home() / ".docker")
     context, said_by = environment.get("DOCKER_CONTEXT", ""), "DOCKER_CONTEXT"
     if not context:
         context, said_by = _current_context(config_dir), str(config_dir / "config.json")
     if context in {"", "default"}:
         return Endpoint(url=DEFAULT_HOST)
     return checked(_endpoint_of_context(config_dir, context, said_by))
-
-
-def _config_dir() -> Path:
-    """Return the folder of the docker command's configuration."""
-    return Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
-
-
-def config_headers() -> Mapping[str, str]:
-    """Return what the user's config.json has every request carry (`HttpHeaders`); RuntimeUnavailableError.
-
-    A file that isn't there, or can't be read, has none.
-    """
-    try:
-        text = (_config_dir() / "config.json").read_text()
-    except (OSError, ValueError):
-        return {}
-    try:
-        headers = json.loads(text).get("HttpHeaders") or {}
-        return {str(name): str(value) for name, value in headers.items()}
-    except (AttributeError, ValueError, RecursionError) as error:
-        raise strange_config() from error
-
-
-def strange_config() -> RuntimeUnavailableError:
-    """Return the error for a config.json that the docker command would not write."""
-    text = "the config.json of docker ($DOCKER_CONFIG, else ~/.docker) is not as the docker command writes it"
-    told = RuntimeUnavailableError(text)
-    told.add_note("mend that file, or name a folder with another one: DOCKER_CONFIG=DIR")
-    return told
 
 
 def checked(endpoint: Endpoint) -> Endpoint:

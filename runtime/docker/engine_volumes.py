@@ -7,6 +7,7 @@ Differs: the archive calls replace files one by one, not by a rename.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import functools
 import io
@@ -20,7 +21,7 @@ import attrs
 from attrs import define, frozen
 
 from runtime.api import VOLUME_FOLDER_MODE, NotFoundError, SubPathError, VolumeConfig
-from runtime.docker import calls, naming
+from runtime.docker import naming
 from runtime.docker.archives import content_of, read_end
 from runtime.docker.helper_runs import HelperRuns
 
@@ -67,19 +68,21 @@ class EngineStore:
             naming.VOLUME_LABEL: json.dumps({"handle": handle, "config": attrs.asdict(config)}),
         }
         options = _tmpfs_options(config) if config.medium == "Memory" else {}
-        await self.bridge.write(calls.create_volume(name, options, labels))
+        await self.bridge.write(
+            lambda client: client.create_volume(name, driver="local", driver_opts=options, labels=labels)
+        )
         carrier = await self.pause.with_helper_image(
             lambda image: self.maker.create(
                 lambda suffix: f"{name}_{suffix}" if suffix else name, self._body(name, image)
             )
         )
         if config.medium == "Memory":
-            await self.bridge.write(calls.start_container(carrier))
+            await self.bridge.write(lambda client: client.start(carrier))
         await self._put(name, "/", [_entry(MOUNT_POINT, tarfile.DIRTYPE, config.mode, gid=config.gid)])
 
     async def _exists(self, name: str) -> bool:
         try:
-            await self.bridge.read(calls.inspect_volume(name))
+            await self.bridge.read(lambda client: client.inspect_volume(name))
         except NotFoundError:
             return False
         return True
@@ -120,8 +123,7 @@ class EngineStore:
         for path in paths:
             with contextlib.suppress(NotFoundError):
                 content = functools.partial(content_of, name=name, path=f"/{MOUNT_POINT}/{path}")
-                names = await self.bridge.read_archive(content)
-                found += [str(PurePosixPath(path).parent / inside) for inside in names]
+                found += [str(PurePosixPath(path).parent / inside) for inside in await self.bridge.read(content)]
         await self._run_helper(name, ["d", *(f"/{MOUNT_POINT}/{path}" for path in reversed(found))])
 
     async def _rewritten(self, handle: str, path: str, file: VolumeFile) -> bool:
@@ -141,15 +143,13 @@ class EngineStore:
         with tarfile.open(fileobj=out, mode="w") as archive:
             for entry, data in entries:
                 archive.addfile(entry, io.BytesIO(data))
-        await self.bridge.write(calls.put_archive(name, path, out.getvalue()))
+        await self.bridge.write(lambda client: client.put_archive(name, path, out.getvalue()))
 
     async def read(self, handle: str, path: str, last_bytes: int) -> bytes:
         """Return the end of one regular file; empty for everything else."""
         name = self.name(handle)
         try:
-            return await self.bridge.read_archive(
-                lambda source: read_end(source, name, f"/{MOUNT_POINT}/{path}", last_bytes)
-            )
+            return await self.bridge.read(lambda client: read_end(client, name, f"/{MOUNT_POINT}/{path}", last_bytes))
         except NotFoundError:
             return b""
 
@@ -162,14 +162,15 @@ class EngineStore:
     async def remove_named(self, name: str) -> None:
         """Remove a volume by the engine's name; what is gone is fine."""
         try:
-            await self.bridge.write(calls.remove_volume(name))
+            await self.bridge.write(lambda client: client.remove_volume(name, force=True))
         except NotFoundError:
             return
 
     async def list(self) -> list[tuple[str, VolumeConfig]]:
         """Return the volumes that are there."""
         instance = self.own_labels[naming.INSTANCE_LABEL]
-        found = await self.bridge.read(calls.list_volumes(f"{naming.INSTANCE_LABEL}={instance}", naming.VOLUME_LABEL))
+        wanted = {"label": [f"{naming.INSTANCE_LABEL}={instance}", naming.VOLUME_LABEL]}
+        found = await self.bridge.read(lambda client: client.volumes(filters=wanted))
         stored = [json.loads(item["Labels"][naming.VOLUME_LABEL]) for item in found.get("Volumes") or ()]
         return [(item["handle"], VolumeConfig(**item["config"])) for item in stored]
 
@@ -186,7 +187,7 @@ class EngineStore:
             await self._put(name, f"/{MOUNT_POINT}", entries)
         if tuple(map(int, self.bridge.http.api_version.split("."))) >= (1, 45):
             return {"Type": "volume", "Source": name, "VolumeOptions": {"NoCopy": True, "Subpath": sub_path}}
-        inspected = await self.bridge.read(calls.inspect_volume(name))
+        inspected = await self.bridge.read(lambda client: client.inspect_volume(name))
         source = f"{inspected['Mountpoint']}/{sub_path}"
         return {"Type": "bind", "Source": source, "BindOptions": {"Propagation": "rslave"}}  # all it accepts there
 
@@ -213,14 +214,13 @@ class EngineStore:
     async def _found(self, name: str, path: str) -> _Found | None:
         """Return what is at a path, the last link not followed; None when there is nothing."""
         try:
-            found = await self.bridge.stat(name, f"/{MOUNT_POINT}/{path}")
+            return await self.bridge.read(lambda client: _stat(client, name, f"/{MOUNT_POINT}/{path}"))
         except NotFoundError:
             return None
-        return _Found(link_target=found["linkTarget"], is_folder=bool(found["mode"] & _GO_MODE_DIR))
 
     async def _config(self, name: str) -> VolumeConfig:
         """Return what a volume was made from."""
-        inspected = await self.bridge.read(calls.inspect_volume(name))
+        inspected = await self.bridge.read(lambda client: client.inspect_volume(name))
         return VolumeConfig(**json.loads(inspected["Labels"][naming.VOLUME_LABEL])["config"])
 
     async def _has(self, name: str, path: str) -> bool:
@@ -260,3 +260,12 @@ def _inside(target: str) -> PurePosixPath | None:
     """Return a path of the carrier as one of its volume, None when it is elsewhere."""
     root = PurePosixPath(f"/{MOUNT_POINT}")
     return PurePosixPath(target).relative_to(root) if PurePosixPath(target).is_relative_to(root) else None
+
+
+def _stat(client: Any, name: str, path: str) -> _Found:  # noqa: ANN401 - the SDK's client
+    """Return what is at a path of a container; raise when there is nothing."""
+    url = client._url("/containers/{0}/archive", name)  # noqa: SLF001
+    response = client.head(url, params={"path": path}, timeout=client.timeout)
+    client._raise_for_status(response)  # noqa: SLF001
+    found = json.loads(base64.b64decode(response.headers["X-Docker-Container-Path-Stat"]))
+    return _Found(link_target=found["linkTarget"], is_folder=bool(found["mode"] & _GO_MODE_DIR))

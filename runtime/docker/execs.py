@@ -14,7 +14,7 @@ import trio
 from attrs import define, field
 
 from runtime.api import CRIError, ExecResult, ExecStartError, ExecTimeoutError, NotFoundError
-from runtime.docker import calls, errors
+from runtime.docker import errors
 from runtime.docker.frames import Demultiplexer
 from runtime.docker.local import kill_process_of
 from runtime.docker.logs import error_text
@@ -100,7 +100,11 @@ class Execs:
     ) -> str:
         """Make an exec; ExecStartError when the container does not run."""
         try:
-            created = await self.bridge.urgent(calls.create_exec(container_id, command, stdin=stdin, tty=tty))
+            created = await self.bridge.urgent(
+                lambda client: client.exec_create(
+                    container_id, list(command), stdin=stdin, stdout=True, stderr=True, tty=tty
+                )
+            )
         except errors.NotRunningError as error:
             raise ExecStartError(errors.exec_in_dead("CONTAINER_EXITED")) from error
         return str(created["Id"])
@@ -165,7 +169,7 @@ class Execs:
     async def _inspect(self, exec_id: str) -> dict[str, Any]:
         """Return an exec's state; one that went with its container counts as killed."""
         try:
-            state: dict[str, Any] = await self.bridge.read(calls.inspect_exec(exec_id))
+            state: dict[str, Any] = await self.bridge.read(lambda client: client.exec_inspect(exec_id))
         except NotFoundError:
             return {"Running": False, "ExitCode": 137, "Pid": 0}
         return state
@@ -173,7 +177,7 @@ class Execs:
     async def resize(self, exec_id: str, rows: int, columns: int) -> None:
         """Set the size of an exec's terminal; one that has ended has none."""
         with suppress(CRIError):
-            await self.bridge.urgent(calls.resize_exec(exec_id, rows, columns))
+            await self.bridge.urgent(lambda client: client.exec_resize(exec_id, height=rows, width=columns))
 
 
 def _result(exec_id: str, state: dict[str, Any], output: _Output) -> ExecResult:

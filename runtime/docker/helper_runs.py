@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import trio
 from attrs import define
 
-from runtime.docker import calls
-
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
@@ -48,12 +46,12 @@ class HelperRuns:
 
     async def finish(self, helper: str) -> int:
         """Start what was made, wait for its end and return its exit code; CRIError."""
-        await self.bridge.write(calls.start_container(helper))
+        await self.bridge.write(lambda client: client.start(helper))
         while True:
-            inspected = await self.bridge.read(calls.inspect_container(helper))
+            inspected = await self.bridge.read(lambda client: client.inspect_container(helper))
             if not inspected["State"]["Running"]:
                 return int(inspected["State"]["ExitCode"])
             await trio.sleep(LOOK_SECONDS)
 
     async def _create(self, body: dict[str, Any]) -> str:
-        return str((await self.bridge.write(calls.create_container(body)))["Id"])
+        return await self.bridge.write(lambda client: str(client.create_container_from_config(body)["Id"]))

@@ -1,7 +1,6 @@
-"""HTTP/1.1 to the engine on Trio: for what streams (events, logs, pulls, exec).
+"""HTTP/1.1 to the engine on Trio: for what streams (events, logs, pulls, exec), where a thread can't be cancelled.
 
-One connection a request; short calls share connections (kept). Closing the connection is the way to end a stream: the
-engine ends what stands behind it.
+One connection a request. Closing the connection is the way to end a stream: the engine ends what stands behind it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import trio
 from attrs import define, field
 
 from runtime.api import RuntimeUnavailableError
-from runtime.docker.endpoint import config_headers
 from runtime.docker.watch import Call, Watch, name_of
 
 if TYPE_CHECKING:
@@ -40,7 +38,6 @@ class EngineConnection:
     stream: trio.abc.Stream
     status: int
     _protocol: h11.Connection
-    headers: Mapping[bytes, bytes] = field(factory=dict)
     _leftover: bytes = b""
     _is_raw: bool = False
     is_cut: bool = False
@@ -56,7 +53,7 @@ class EngineConnection:
         if self._is_raw:
             return await self._receive_raw()
         try:
-            event = await next_event(self._protocol, self.stream)
+            event = await _next_event(self._protocol, self.stream)
         except (trio.BrokenResourceError, h11.RemoteProtocolError):
             self.is_cut = True
             return None
@@ -96,14 +93,6 @@ class EngineHTTP:
     endpoint: Endpoint
     watch: Watch = field(factory=Watch)
     api_version: str = field(default="1.41")
-    _headers: Mapping[str, str] | None = field(default=None, init=False)
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Return the headers of every request, the user's own among them; RuntimeUnavailableError."""
-        if self._headers is None:
-            self._headers = {"Host": "docker", "User-Agent": "kubelet-emu", **config_headers()}
-        return self._headers
 
     @asynccontextmanager
     async def request(
@@ -154,7 +143,8 @@ class EngineHTTP:
         """Send the request, read the answer's head."""
         payload = b"" if body is None else json.dumps(body).encode()
         all_headers = {
-            **self.headers,
+            "Host": "docker",
+            "User-Agent": "kubelet-emu",
             "Content-Type": "application/json",
             "Content-Length": str(len(payload)),
             **headers,
@@ -165,11 +155,11 @@ class EngineHTTP:
         data = protocol.send(request) or b""
         data += protocol.send(h11.Data(data=payload)) or b""
         await stream.send_all(data + (protocol.send(h11.EndOfMessage()) or b""))
-        while not isinstance(answer := await next_event(protocol, stream), h11.Response | h11.InformationalResponse):
+        while not isinstance(answer := await _next_event(protocol, stream), h11.Response | h11.InformationalResponse):
             if isinstance(answer, h11.ConnectionClosed):
                 raise trio.BrokenResourceError("the engine closed the connection")
         is_raw = answer.status_code == 101 or _is_hijacked(answer)
-        connection = EngineConnection(stream, answer.status_code, protocol, dict(answer.headers))
+        connection = EngineConnection(stream, answer.status_code, protocol)
         if is_raw:
             connection._is_raw, connection._leftover = True, bytes(protocol.trailing_data[0])  # noqa: SLF001
         return connection
@@ -186,32 +176,16 @@ def _is_framed(answer: h11.Response | h11.InformationalResponse) -> bool:
     return any(name in {b"transfer-encoding", b"content-length"} for name, _ in answer.headers)
 
 
-async def next_event(protocol: h11.Connection, stream: trio.abc.ReceiveStream) -> h11.Event:
-    """Return the next h11 event, reading as needed; BrokenResourceError when the engine ends the connection amid it."""
-    is_ended = False
+async def _next_event(protocol: h11.Connection, stream: trio.abc.ReceiveStream) -> h11.Event:
+    """Return the next h11 event, reading as needed."""
     while True:
-        try:
-            event = protocol.next_event()
-        except h11.RemoteProtocolError as error:
-            if is_ended:
-                raise trio.BrokenResourceError("the engine closed the connection") from error
-            raise
+        event = protocol.next_event()
         if event is h11.NEED_DATA:
-            data = bytes(await stream.receive_some(CHUNK_BYTES))
-            is_ended = not data
-            protocol.receive_data(data)
+            protocol.receive_data(bytes(await stream.receive_some(CHUNK_BYTES)))
         elif event is h11.PAUSED:
             return h11.ConnectionClosed()
         elif not isinstance(event, type):
             return event
-
-
-def message_of(body: bytes) -> str:
-    """Return the engine's text of a refusal."""
-    try:
-        return str(json.loads(body)["message"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return body.decode(errors="replace").strip()
 
 
 def unavailable(endpoint: Endpoint, error: BaseException | str, said: str = "") -> RuntimeUnavailableError:
@@ -283,10 +257,6 @@ class _ProcessStream(trio.abc.HalfCloseableStream):
             await self.process.wait()
         await trio.aclose_forcefully(self._stdio())
 
-    def fileno(self) -> int:
-        """Return what the process's output is read from."""
-        return int(self._stdio().receive_stream.fileno())  # type: ignore[attr-defined]  # a pipe's, on Unix
-
     def _stdio(self) -> trio.StapledStream[trio.abc.SendStream, trio.abc.ReceiveStream]:
         assert self.process.stdio is not None  # noqa: S101 - opened with both pipes
         return self.process.stdio
@@ -302,16 +272,3 @@ async def _connect_ssh(endpoint: Endpoint) -> trio.abc.Stream:
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     )
     return _ProcessStream(process)
-
-
-def reason_of(error: BaseException) -> str:
-    """Return the innermost words of an error: the SDK wraps a socket's error four times, Trio groups them."""
-    while (inner := _cause(error)) is not None:
-        error = inner
-    return str(error) or type(error).__name__
-
-
-def _cause(error: BaseException) -> BaseException | None:
-    if isinstance(error, BaseExceptionGroup):
-        return error.exceptions[0]
-    return error.__cause__ or error.__context__

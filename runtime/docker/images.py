@@ -11,7 +11,7 @@ import trio
 from attrs import define, field
 
 from runtime.api import CRIError, Image, ImageID, ImagePullError, NotFoundError, PullProgress, pull_texts
-from runtime.docker import calls, convert, errors, pull_errors
+from runtime.docker import convert, errors, pull_errors
 from runtime.docker.http import unavailable
 from runtime.docker.logs import error_text
 
@@ -150,7 +150,7 @@ class Images:
     async def status(self, image: str) -> Image | None:
         """Return the image of a name, digest or id; None when absent."""
         try:
-            inspected = await self.bridge.read(calls.inspect_image(image))
+            inspected = await self.bridge.read(lambda client: client.inspect_image(image))
         except NotFoundError:
             return None
         except CRIError as error:
@@ -169,14 +169,14 @@ class Images:
 
     async def list(self) -> tuple[Image, ...]:
         """Return all images with their names and sizes; what they run is in `status` alone."""
-        items = await self.bridge.read(calls.list_images())
+        items = await self.bridge.read(lambda client: client.images())
         return tuple(convert.image(item) for item in items)
 
     async def remove(self, image: str) -> None:
         """Remove a name, and the image with its last name; what is absent is fine."""
         self._references.clear()
         try:
-            await self.bridge.write(calls.remove_image(image))
+            await self.bridge.write(lambda client: client.remove_image(image))
         except NotFoundError:
             return
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,8 @@ import trio
 from attrs import define, evolve, field, frozen
 
 from runtime.api import CRIError, RuntimeUnavailableError
-from runtime.docker import calls, errors
+from runtime.docker import errors
 from runtime.docker.frames import Demultiplexer, LineAssembler
-from runtime.docker.http import message_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
@@ -44,7 +44,7 @@ class LogQuery:
 @asynccontextmanager
 async def open_log(bridge: Bridge, container_id: str, query: LogQuery) -> AsyncIterator[AsyncIterator[LogLine]]:
     """Open a log; with `follow` it ends when the container does. NotFoundError. Leaving the block closes it at once."""
-    inspected = await bridge.read(calls.inspect_container(container_id))
+    inspected = await bridge.read(lambda client: client.inspect_container(container_id))
     is_tty = bool(inspected["Config"].get("Tty"))
     async with bridge.http.request("GET", query.path(container_id)) as connection:
         if connection.status != 200:
@@ -145,4 +145,8 @@ class _Reader:
 
 async def error_text(connection: EngineConnection) -> str:
     """Return the engine's text of a refusal."""
-    return message_of(await connection.body())
+    body = await connection.body()
+    try:
+        return str(json.loads(body)["message"])
+    except (ValueError, KeyError, TypeError):
+        return body.decode(errors="replace")

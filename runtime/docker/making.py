@@ -9,7 +9,7 @@ import trio
 from attrs import define
 
 from runtime.api import AlreadyExistsError, ContainerState, CRIError, NotFoundError
-from runtime.docker import calls, convert, naming
+from runtime.docker import convert, naming
 from runtime.docker.errors import NameTakenError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Maker:
         """Create or adopt under one name; None when it is somebody else's."""
         while True:
             try:
-                created = await self.bridge.write(calls.create_container(body, name))
+                created = await self.bridge.write(lambda client: client.create_container_from_config(body, name))
             except NameTakenError as error:
                 holder = error.holder
             else:
@@ -75,7 +75,7 @@ class Maker:
     async def _judge(self, holder: str, body: Body) -> _Holder:
         """Look at what has the name; one that is gone meanwhile counts as to be replaced."""
         try:
-            inspected = await self.bridge.read(calls.inspect_container(holder))
+            inspected = await self.bridge.read(lambda client: client.inspect_container(holder))
         except NotFoundError:
             return _Holder.USED
         labels = inspected["Config"].get("Labels") or {}
@@ -95,7 +95,7 @@ class Maker:
         deadline = trio.current_time() + self.removal_seconds
         while True:
             try:
-                await self.bridge.write(calls.remove_container(container_id))
+                await self.bridge.write(lambda client: client.remove_container(container_id, force=True, v=True))
             except NotFoundError:
                 return
             except CRIError as error:

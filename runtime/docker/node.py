@@ -13,7 +13,7 @@ import trio
 from attrs import define
 
 from runtime.api import NamespaceMode, NetworkFiles, NotFoundError, RuntimeStatus, RuntimeVersion
-from runtime.docker import calls, convert, naming
+from runtime.docker import convert, naming
 from runtime.docker.archives import read_end
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class EngineNode:
 
     async def version(self) -> RuntimeVersion:
         """Return the engine's name and versions."""
-        version = await self.bridge.read(calls.version())
+        version = await self.bridge.read(lambda client: client.version())
         return RuntimeVersion(
             runtime_name="docker",
             runtime_version=str(version.get("Version", "")),
@@ -48,7 +48,7 @@ class EngineNode:
     async def status(self) -> RuntimeStatus:
         """Return the engine's readiness and size, and how far its clock is ahead of ours."""
         before = datetime.now(UTC)  # noqa: TID251 - compared with the engine's clock
-        info = await self.bridge.read(calls.info())
+        info = await self.bridge.read(lambda client: client.info())
         after = datetime.now(UTC)  # noqa: TID251 - compared with the engine's clock
         engine_time = convert.parse_time(info.get("SystemTime"))
         offset = (engine_time - before).total_seconds() - (after - before).total_seconds() / 2 if engine_time else 0.0
@@ -68,7 +68,7 @@ class EngineNode:
     async def _gateway(self) -> str:
         """Return the address of the machine in the pods' network: the default bridge's gateway."""
         try:
-            network = await self.bridge.read(calls.inspect_network("bridge"))
+            network = await self.bridge.read(lambda client: client.inspect_network("bridge"))
         except NotFoundError:
             return ""
         return convert.gateway(network)
@@ -81,7 +81,7 @@ class EngineNode:
         make = functools.partial(self._make_reader, network)
         reader = await self.pause.with_sandbox_image(make)
         try:
-            await self.bridge.write(calls.start_container(reader))
+            await self.bridge.write(lambda client: client.start(reader))
             hosts = await self._read(reader, "/etc/hosts")
             return NetworkFiles(hosts=hosts, resolv_conf=await self._read(reader, "/etc/resolv.conf"))
         finally:
@@ -103,5 +103,5 @@ class EngineNode:
         return await self.maker.create(lambda suffix: f"{base}_{suffix}" if suffix else base, body)
 
     async def _read(self, reader: str, path: str) -> str:
-        content = await self.bridge.read_archive(lambda source: read_end(source, reader, path, LONGEST_FILE_BYTES))
+        content = await self.bridge.read(lambda client: read_end(client, reader, path, LONGEST_FILE_BYTES))
         return content.decode(errors="replace")

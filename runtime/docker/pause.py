@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +11,7 @@ import trio
 from attrs import define, field
 
 from runtime.api import CRIError, NotFoundError
-from runtime.docker import calls, helper
+from runtime.docker import helper
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -71,7 +72,7 @@ class PauseImages:
 
     async def _id_of(self, name: str) -> str | None:
         try:
-            inspected = await self.bridge.read(calls.inspect_image(name))
+            inspected = await self.bridge.read(lambda client: client.inspect_image(name))
         except NotFoundError:
             return None
         return str(inspected["Id"])
@@ -88,7 +89,8 @@ class PauseImages:
         return self._helper_image
 
     async def _loaded(self) -> str | None:
-        found = await self.bridge.read(calls.list_labelled_images(f"{helper.IMAGE_LABEL}={self._version()}"))
+        wanted = {"label": f"{helper.IMAGE_LABEL}={self._version()}"}
+        found = await self.bridge.read(lambda client: client.images(filters=wanted, all=True))
         return str(found[0]["Id"]) if found else None
 
     async def _load(self) -> str:
@@ -101,10 +103,10 @@ class PauseImages:
 
     async def remove_own(self) -> None:
         """Remove our image unless a container, of whomever, still uses it."""
-        found = await self.bridge.read(calls.list_labelled_images(helper.IMAGE_LABEL))
+        found = await self.bridge.read(lambda client: client.images(filters={"label": helper.IMAGE_LABEL}, all=True))
         for item in found:
             try:
-                await self.bridge.write(calls.remove_image(str(item["Id"])))
+                await self.bridge.write(functools.partial(_remove_image, str(item["Id"])))
             except CRIError:
                 continue
         self._helper_image = None
@@ -128,3 +130,7 @@ def _loaded_id(answer: list[Any]) -> str | None:
         if "Loaded image ID: " in text:
             return text.partition("Loaded image ID: ")[2].strip()
     return None
+
+
+def _remove_image(image: str, client: Any) -> None:  # noqa: ANN401 - the SDK's client
+    client.remove_image(image)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from attrs import define
 
 from runtime.api import CRIError, NotFoundError
-from runtime.docker import calls
 from runtime.docker.images import split_reference
 
 if TYPE_CHECKING:
@@ -31,34 +30,34 @@ class Publisher:
     async def publish(self, base: str, image: str, ballast_bytes: int) -> None:
         """Push `base` with a file of random bytes as `image`. CRIError; cancellation waits for the call in progress."""
         body = {"Image": base, "Labels": dict(self.own_labels)}
-        created = await self.bridge.write(calls.create_container(body))
+        created = await self.bridge.write(lambda client: client.create_container_from_config(body))
         container_id = str(created["Id"])
         try:
             archive = _archive(os.urandom(ballast_bytes))
-            await self.bridge.write(calls.put_archive(container_id, "/", archive))
-            await self.bridge.write(calls.commit_container(container_id, *split_reference(image)))
+            await self.bridge.write(lambda client: client.put_archive(container_id, "/", archive))
+            await self.bridge.write(lambda client: client.commit(container_id, *split_reference(image)))
         finally:
             await self._remove_container(container_id)
         try:
-            await self.bridge.by_sdk(lambda client: _push(client, image))
+            await self.bridge.write(lambda client: _push(client, image))
         finally:
-            await self.bridge.write(calls.remove_image(image))
+            await self.bridge.write(lambda client: client.remove_image(image))
 
     async def copy(self, image: str, target: str) -> None:
         """Push an image of the engine as `target`, a name that the engine doesn't keep. CRIError."""
         is_other = image != target
         if is_other:
-            await self.bridge.write(calls.tag_image(image, *split_reference(target)))
+            await self.bridge.write(lambda client: client.tag(image, *split_reference(target)))
         try:
-            await self.bridge.by_sdk(lambda client: _push(client, target))
+            await self.bridge.write(lambda client: _push(client, target))
         finally:
             if is_other:
-                await self.bridge.write(calls.remove_image(target))
+                await self.bridge.write(lambda client: client.remove_image(target))
 
     async def is_published(self, image: str) -> bool:
         """Tell whether a registry has an image and gives it away, as far as the engine can ask it."""
         try:
-            await self.bridge.by_sdk(lambda client: client.inspect_distribution(image))
+            await self.bridge.read(lambda client: client.inspect_distribution(image))
         except CRIError:
             return False
         return True
@@ -69,7 +68,7 @@ class Publisher:
 
     async def _remove_container(self, container_id: str) -> None:
         try:
-            await self.bridge.write(calls.remove_container(container_id))
+            await self.bridge.write(lambda client: client.remove_container(container_id, force=True, v=True))
         except NotFoundError:
             return
 

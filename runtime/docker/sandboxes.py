@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from runtime.api import ContainerID, CRIError, PodSandboxStatus, SandboxID
-from runtime.docker import bodies, calls, convert, naming
+from runtime.docker import bodies, convert, naming
 from runtime.docker.nurseries import calls_side_by_side
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Sandboxes:
         sandbox_id = SandboxID(await self._create(config, oom_score_adj, cgroup))
         self.cgroups.learn(sandbox_id, cgroup)
         try:
-            await self.bridge.write(calls.start_container(sandbox_id))
+            await self.bridge.write(lambda client: client.start(sandbox_id))
         except CRIError as error:
             await self.cgroups.remove(sandbox_id, functools.partial(self.maker.remove, sandbox_id))
             if oom_score_adj is not None and _may_be_refused_oom_score(str(error)):
@@ -90,7 +90,7 @@ class Sandboxes:
             self._stopping.discard(sandbox_id)
 
     async def _stop(self, sandbox_id: SandboxID) -> None:
-        containers = await self.bridge.read(calls.list_containers(*self._filter(sandbox_id)))
+        containers = await self.bridge.read(functools.partial(_list, self._filter(sandbox_id)))
         running = [item["Id"] for item in containers if item["State"] == "running"]
         async with calls_side_by_side() as nursery:
             for container_id in running:
@@ -103,7 +103,7 @@ class Sandboxes:
 
     async def _remove(self, sandbox_id: SandboxID) -> None:
         self.hub.expect_signal(sandbox_id, "SIGKILL")
-        containers = await self.bridge.read(calls.list_containers(*self._filter(sandbox_id)))
+        containers = await self.bridge.read(functools.partial(_list, self._filter(sandbox_id)))
         async with calls_side_by_side() as nursery:
             for item in containers:
                 self.hub.expect_signal(item["Id"], "SIGKILL")
@@ -123,7 +123,7 @@ class Sandboxes:
         ]
         if pod_uid is not None:
             wanted.append(f"{naming.POD_UID_LABEL}={pod_uid}")
-        items = await self.bridge.read(calls.list_containers(*wanted))
+        items = await self.bridge.read(functools.partial(_list, wanted))
         for item in items:
             self.cgroups.learn(item["Id"], item["Labels"])
         return tuple(convert.sandbox_summary(self._with_known_death(item)) for item in items)
@@ -142,9 +142,15 @@ class Sandboxes:
 
     async def inspect(self, sandbox_id: SandboxID | ContainerID) -> Any:  # noqa: ANN401 - the engine's JSON
         """Return the engine's inspect; NotFoundError."""
-        return await self.bridge.read(calls.inspect_container(sandbox_id))
+        return await self.bridge.read(lambda client: client.inspect_container(sandbox_id))
 
 
 def _may_be_refused_oom_score(text: str) -> bool:
     """Tell whether a start may have failed because oom_score_adj can't be lowered; runc says so in two ways."""
     return "oom_score_adj" in text or "can't get final child's PID from pipe" in text
+
+
+def _list(labels: list[str], client: Any) -> list[Any]:  # noqa: ANN401 - the SDK's client and JSON
+    """List containers by labels, in every state."""
+    found: list[Any] = client.containers(all=True, filters={"label": labels})
+    return found

@@ -1,7 +1,7 @@
 """DockerRuntime: the runtime interface on a Docker engine, one method a CRI call.
 
 Theory of operation. The engine is the only store: identity, owner and everything else that must survive this process
-stands in names and labels. Calls are requests on kept connections (bridge), streams have their own (http). Deaths are
+stands in names and labels. Short calls go through the SDK in threads (bridge), streams through Trio (http). Deaths are
 seen by events, and by asking the engine where events may be lost. Nothing without our labels is ever touched.
 """
 
@@ -154,7 +154,7 @@ class DockerRuntime:
             self._build()
             await self._open()
         except BaseException:
-            await self.bridge.aclose()
+            self.bridge.close()
             raise
         return self
 
@@ -186,7 +186,7 @@ class DockerRuntime:
             await self._stack.aclose()
         finally:
             if self._opened_by is None:
-                await self.bridge.aclose()
+                self.bridge.close()
 
     def _build(self) -> None:
         """Make the parts; each owns one concern."""

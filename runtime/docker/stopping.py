@@ -12,7 +12,6 @@ import trio
 from attrs import define, field
 
 from runtime.api import NotFoundError
-from runtime.docker import calls
 from runtime.docker.errors import NotRunningError
 from runtime.docker.nurseries import calls_side_by_side
 
@@ -47,7 +46,7 @@ class Stopper:
     async def stop_by_its_signal(self, container_id: str, timeout_seconds: float) -> None:
         """Stop a container by its image's or its own stop signal; what is dead or gone is fine."""
         try:
-            inspected = await self.bridge.urgent(calls.inspect_container(container_id))
+            inspected = await self.bridge.urgent(lambda client: client.inspect_container(container_id))
         except NotFoundError:
             return
         if inspected["State"].get("Running"):
@@ -116,7 +115,7 @@ class Stopper:
     async def is_running(self, container_id: str) -> bool:
         """Ask the engine; what is gone does not run."""
         try:
-            inspected = await self.bridge.read(calls.inspect_container(container_id))
+            inspected = await self.bridge.read(lambda client: client.inspect_container(container_id))
         except NotFoundError:
             return False
         return bool(inspected["State"].get("Running"))
@@ -135,7 +134,7 @@ class Stopper:
     async def send_from_outside(self, container_id: str, signal: str) -> bool:
         """Send one signal that nobody takes for this runtime's; tell whether there was somebody to receive it."""
         try:
-            await self.bridge.urgent(calls.kill_container(container_id, signal))
+            await self.bridge.urgent(lambda client: client.kill(container_id, signal))
         except (NotRunningError, NotFoundError):
             return False
         return True

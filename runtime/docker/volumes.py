@@ -11,7 +11,7 @@ import trio
 from attrs import define, field
 
 from runtime.api import CRIError, VolumeHandle
-from runtime.docker import calls, naming
+from runtime.docker import naming
 from runtime.docker.archives import read_end
 from runtime.docker.engine_volumes import MOUNT_POINT, EngineStore
 from runtime.docker.folders import FolderStore
@@ -113,15 +113,15 @@ class Volumes:
 
         async def create(image: str) -> str:
             named = {**body, "Image": image}
-            return str((await self.bridge.write(calls.create_container(named)))["Id"])
+            return await self.bridge.write(lambda client: str(client.create_container_from_config(named)["Id"]))
 
         try:
             created = await self.pause.with_helper_image(create)
         except CRIError:
             return b""
         try:
-            return await self.bridge.read_archive(
-                lambda source: read_end(source, created, f"/{MOUNT_POINT}/token", TOKEN_BYTES)
+            return await self.bridge.read(
+                lambda client: read_end(client, created, f"/{MOUNT_POINT}/token", TOKEN_BYTES)
             )
         except CRIError:
             return b""

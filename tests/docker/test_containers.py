@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,13 +21,12 @@ from runtime.api import (
     StartError,
 )
 from runtime.docker import DockerRuntime
-from runtime.docker.bridge import READS_AT_ONCE
+from runtime.docker.bridge import READ_THREADS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from docker import APIClient
-    from stand_in import StandIn
 
     from runtime.api import ContainerID, RuntimeEvent
 
@@ -293,19 +293,22 @@ async def test_a_signal_to_the_dead_is_an_error(pod: PodMaker) -> None:
         await pod.runtime.kill_container(container_id, "SIGKILL")
 
 
-async def test_a_signal_waits_for_no_look(behind: PodMaker, stand_in: StandIn) -> None:
-    container_id = await behind.start("a", "echo ready; sleep 100")
-    await behind.log_until(container_id, "ready")
-    release = stand_in.hold("GET .*/images/json")
-    async with behind.runtime.events() as events, trio.open_nursery() as nursery:
-        for _ in range(READS_AT_ONCE):
-            nursery.start_soon(behind.runtime.list_images)
+async def test_a_signal_waits_for_no_look(pod: PodMaker) -> None:
+    container_id = await pod.start("a", "echo ready; sleep 100")
+    await pod.log_until(container_id, "ready")
+    looked = threading.Event()
+
+    def look(_client: APIClient) -> None:
+        assert looked.wait(10), "the signal waited"
+
+    async with pod.runtime.events() as events, trio.open_nursery() as nursery:
+        for _ in range(READ_THREADS):
+            nursery.start_soon(pod.runtime.bridge.read, look)
         await trio.testing.wait_all_tasks_blocked()
-        nursery.start_soon(behind.runtime.stop_container, container_id, 30)
-        with trio.fail_after(10):
-            async for event in events:
-                if event.type is RuntimeEventType.CONTAINER_SIGNALLED:
-                    assert event.signal == "SIGTERM"
-                    break
-        release.set()
-        await behind.runtime.stop_container(container_id, 0)
+        nursery.start_soon(pod.runtime.stop_container, container_id, 30)
+        async for event in events:
+            if event.type is RuntimeEventType.CONTAINER_SIGNALLED:
+                assert (event.signal, looked.is_set()) == ("SIGTERM", False)
+                looked.set()
+                break
+        await pod.runtime.stop_container(container_id, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -17,12 +16,10 @@ import kubelet_emu.embedding.node
 import kubelet_emu.embedding.worlds
 import runtime.docker.http
 from runtime.api import CRIError, RuntimeUnavailableError
-from runtime.docker import DockerRuntime, calls
+from runtime.docker import DockerRuntime
 
 if TYPE_CHECKING:
     from engine_pods import PodMaker
-
-    from kubelet_emu.embedding.objects import Pod
 
 pytestmark = pytest.mark.docker
 
@@ -42,17 +39,9 @@ async def test_a_call_that_is_not_answered_is_given_up(behind: PodMaker, stand_i
     bridge = behind.runtime.bridge
     release = stand_in.hold("GET .*/images/json")
     with pytest.raises(RuntimeUnavailableError, match=r"has not answered GET /images/json for 0\.5 s$"):
-        await getattr(bridge, way)(calls.list_images(), timeout_seconds=0.5)
+        await getattr(bridge, way)(lambda client: client.images(), timeout_seconds=0.5)
     release.set()
     assert await behind.runtime.list_images()
-
-
-async def test_a_call_of_the_sdk_that_is_not_answered_is_given_up(behind: PodMaker, stand_in: StandIn) -> None:
-    release = stand_in.hold("GET .*/images/json")
-    with pytest.raises(RuntimeUnavailableError, match=r"has not answered GET /images/json for 0\.5 s$"):
-        await behind.runtime.bridge.by_sdk(lambda client: client.images(), timeout_seconds=0.5)
-    release.set()
-    assert await behind.runtime.bridge.by_sdk(lambda client: client.images())
 
 
 async def test_a_command_that_is_not_answered_is_given_up(
@@ -90,15 +79,6 @@ async def test_a_look_that_fails_amid_a_call_is_its_error(behind: PodMaker, stan
     stand_in.answers.clear()
 
 
-async def next_run(pod: Pod, least: int) -> int:
-    """Return the number of the next run: a start that was cut off is made again, under the number after."""
-    for run in 30 * [*range(least, least + 4)]:
-        with contextlib.suppress(kubelet_emu.WaitError):
-            await pod.wait_for(f"main#{run} started", timeout=0.5)
-            return run
-    raise AssertionError("no run came")
-
-
 async def test_a_way_that_is_cut_again_and_again_hides_no_exit(
     stand_in: StandIn, busybox: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,9 +91,8 @@ async def test_a_way_that_is_cut_again_and_again_hides_no_exit(
     )
     async with kubelet_emu.open_node(runtime="docker", timeout=60) as node:
         pod = await node.run(text)
-        run = 0
-        for _ in range(2):
-            run = await next_run(pod, run + 1)
+        for run in (1, 2):
+            await pod.wait_for(f"main#{run} started")
             await pod.exec("main", "sh", "-c", "(sleep 0.5; touch /end) </dev/null >/dev/null 2>&1 &")
             for _ in range(4):
                 stand_in.be(Way.GONE)

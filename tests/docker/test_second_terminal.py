@@ -207,7 +207,10 @@ def seen(fd: int, wanted: bytes) -> bytes:
     while wanted not in shown:
         ready, _, _ = select.select([fd], [], [], LIMIT_SECONDS)
         assert ready, shown
-        shown += os.read(fd, 4096)
+        try:
+            shown += os.read(fd, 4096)
+        except OSError as error:  # the command has ended
+            raise AssertionError(shown) from error
     return shown
 
 

@@ -159,10 +159,21 @@ def test_a_run_goes_on_when_its_second_terminals_are_killed(tmp_path: Path, engi
     assert left(engine, run.case.root, set()) == []
 
 
+@contextmanager
+def not_ignored(number: signal.Signals) -> Iterator[None]:
+    """Have commands begin with the signal's default, which is theirs to change; nohup ignores SIGHUP for all below."""
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
 @pytest.mark.parametrize("number", [pytest.param(each, id=each.name) for each in (signal.SIGTERM, signal.SIGHUP)])
 def test_a_terminal_is_as_it_was_after_a_signal(tmp_path: Path, engine: APIClient, number: signal.Signals) -> None:
     del engine
-    with a_run(tmp_path) as run, at_a_terminal(*run.words("exec", "-it", "web", "--", "sh"), size=(0, 0)) as shell:
+    words = "exec", "-it", "web", "--", "sh"
+    with a_run(tmp_path) as run, not_ignored(number), at_a_terminal(*run.words(*words), size=(0, 0)) as shell:
         shell.until("/ # ")
         assert shell.is_raw
         shell.process.send_signal(number)

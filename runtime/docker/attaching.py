@@ -66,13 +66,11 @@ class DockerAttachment:
 
     async def send(self, data: bytes) -> None:
         """Write to the container's standard input."""
-        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            await self._connection.send(data)
+        await self._connection.send_input(data)
 
     async def send_eof(self) -> None:
         """Say that no more input comes."""
-        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            await self._connection.send_eof()
+        await self._connection.send_input_eof()
 
     async def receive(self) -> tuple[str, bytes] | None:
         """Return the next output, None when the engine ends the session or the container is dead."""

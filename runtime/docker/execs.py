@@ -207,13 +207,11 @@ class DockerExecSession:
 
     async def send(self, data: bytes) -> None:
         """Write to the command's standard input."""
-        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            await self._connection.send(data)
+        await self._connection.send_input(data)
 
     async def send_eof(self) -> None:
         """End the command's standard input."""
-        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            await self._connection.send_eof()
+        await self._connection.send_input_eof()
 
     async def receive(self) -> tuple[str, bytes] | None:
         """Return the next output; the engine's own text of a command that can't start is no output."""

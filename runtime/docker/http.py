@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import ssl
 import subprocess
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import h11
@@ -67,6 +67,16 @@ class EngineConnection:
         """Tell the other side of an upgraded connection that nothing more comes."""
         if isinstance(self.stream, trio.abc.HalfCloseableStream):
             await self.stream.send_eof()
+
+    async def send_input(self, data: bytes) -> None:
+        """Send to a process; what it doesn't read any more is dropped."""
+        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            await self.send(data)
+
+    async def send_input_eof(self) -> None:
+        """Tell a process that no more input comes, as long as it reads any."""
+        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            await self.send_eof()
 
     async def aclose(self) -> None:
         """Close the connection at once; what the engine does for it ends."""

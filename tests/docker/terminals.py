@@ -78,7 +78,7 @@ def _read(descriptor: int) -> bytes:
 
 @contextmanager
 def at_a_terminal(*words: str, size: tuple[int, int] = SIZE) -> Iterator[Command]:
-    """Give a command at a terminal of its own, which is its controlling terminal."""
+    """Give a command at a terminal and in a process group of its own; the terminal sends it no signals."""
     near, far = pty.openpty()
     fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
     before = list(termios.tcgetattr(far))

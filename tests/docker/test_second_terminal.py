@@ -88,7 +88,7 @@ def running(folder: Path, *options: str, pod: str = POD) -> Iterator[Run]:
     """Give a run whose pod is ready."""
     manifest, root = folder / "web.yaml", folder / "root"
     manifest.write_text(pod.replace("IMAGE", images.BUSYBOX))
-    command = [*PROGRAM, "run", str(manifest), "--root-dir", str(root), "--timeout", "50", *options]
+    command = [*PROGRAM, "run", str(manifest), "--root-dir", str(root), "--timeout", "120", *options]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert any(" is ready" in line for line in process.stderr)

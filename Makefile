@@ -34,8 +34,8 @@ lint: $(STAMP) ## formatting, lint, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-mutations: $(STAMP) ## break every recorded trace in every way that verify must find; prints the figures
-	KUBELET_EMU_ALL_MUTATIONS=1 $(BIN)/pytest -q -s tests/test_verification_mutations.py
+mutations: $(STAMP) ## break every recorded trace in every way that verify must find; prints the figures; judges a thousand runs at random
+	KUBELET_EMU_ALL_MUTATIONS=1 $(BIN)/pytest -q -s tests/test_verification_mutations.py tests/test_verification_own_runs.py
 
 fuzz: $(STAMP) ## a hundred thousand odd manifests, and new examples of each property: no traceback, no hang
 	KUBELET_EMU_FUZZ=100000 $(BIN)/pytest -q -n auto tests/test_manifests_odd.py tests/test_advice_fuzz.py tests/test_manifests_reading.py tests/test_config.py tests/test_properties_jobs.py tests/test_properties_lifecycle.py tests/test_simulation_recording.py

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from scenario_files import given, has_no_steps
+from verification_makers import terms_of
 
 from kubelet_emu.cli.worlds import SimulatedWorld, run_simulated
 from kubelet_emu.journal.encode import Entry, to_line
 from kubelet_emu.journal.read import read_lines
 from kubelet_emu.journal.records import HeaderRecord
+from kubelet_emu.lifecycle.reading.logs import log_of_entries
 from kubelet_emu.lifecycle.replaying import Replay, replay
 from kubelet_emu.lifecycle.trace import Trace
+from kubelet_emu.lifecycle.verification import Outcome, verify
 from kubelet_emu.scenarios.checks import check_all
 from kubelet_emu.scenarios.comparison import compare
 from kubelet_emu.scenarios.exclusions import read_exclusions
@@ -48,6 +51,12 @@ def replay_of(lines: list[str], path: Path) -> Replay:
     return replay(log.entries)
 
 
+def broken_by(entries: Sequence[Entry], path: Path) -> list[tuple[str, str]]:
+    """Return the rules that the log of a run breaks, and how."""
+    report = verify(log_of_entries(entries, "run"), terms_of(path))
+    return [(found.rule.code, verdict.text) for found in report.findings for verdict in found.of(Outcome.VIOLATION)]
+
+
 def unlike(scenario: Scenario, records: Sequence[RawRecord]) -> list[str]:
     """Return how a scenario goes another way than on a real node, where it was recorded."""
     recordings = read_recordings(scenario.path)
@@ -56,9 +65,9 @@ def unlike(scenario: Scenario, records: Sequence[RawRecord]) -> list[str]:
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=[path.parent.name for path in SCENARIOS])
-def test_a_scenario_holds_and_goes_as_recorded_and_its_log_replays(path: Path) -> None:
-    lines: list[str] = []
-    world = SimulatedWorld(sinks=(lambda entry: lines.append(to_line(entry, EPOCH)),))
+def test_a_scenario_holds_and_goes_as_recorded_and_its_log_replays_and_breaks_no_rule(path: Path) -> None:
+    entries: list[Entry] = []
+    world = SimulatedWorld(sinks=(entries.append,))
     scenario = given(path)
     outcome = run_simulated(scenario, world)
     failed = [f"{verdict.expectation}: {verdict.because}" for verdict in outcome.verdicts if not verdict.holds]
@@ -68,7 +77,8 @@ def test_a_scenario_holds_and_goes_as_recorded_and_its_log_replays(path: Path) -
         assert (outcome.error, failed) == ("", [])
         differences = unlike(scenario, outcome.records)
         assert bool(differences) == (path.parent.name in UNLIKE), differences
-    again = replay_of(lines, path)
+    assert broken_by(entries, path) == []
+    again = replay_of([to_line(entry, EPOCH) for entry in entries], path)
     assert (again.differences, again.skipped) == ((), ())
     assert has_no_steps(path) is not bool(scenario.steps)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,6 +103,79 @@ BACK_OFF = [
     ),
     ("a first restart", crashes(1, 2), NOTHING),
 ]
+
+
+def resized(at: float, cpu: str) -> Records:
+    told = {"containers": [{"name": "a", "resources": {"requests": {"cpu": cpu}}}], "generation": 2}
+    return event(at, "ResizeStarted", f"Pod resize started: {json.dumps(told)}")
+
+
+def failed(*times: float) -> Records:
+    return [{**r, "type": "Warning"} for at in times for r in event(at, "Failed", "Error: no space left", "a")]
+
+
+def killed_for(text: str, *ends: tuple[float, float, float]) -> Records:
+    """Return runs that were killed: when each began, was stopped and ended."""
+    return [
+        r
+        for n, (start, stop, end) in enumerate(ends, 1)
+        for r in ran("a", start, end, 137, n=n) + event(stop, "Killing", text, "a") + stopped("a", stop, n=n)
+    ]
+
+
+LIVENESS = "Container a failed liveness probe, will be restarted"
+KUBELET_RESTART: Records = [{"t": 5.0, "kind": "step", "what": "kubelet restart"}]
+RULE = [{"t": 2.3, "kind": "status", "pod": "p", "phase": "Running", "conditions": {"AllContainersRestarting": "True"}}]
+# Where a series begins anew, where it goes on, and where a start that failed made it longer.
+SERIES = [
+    ("a resize begins a new series", crashes(1, 2, 3, 13.5, 34) + resized(2.5, "50m"), OK),
+    ("and that is judged from then on", crashes(1, 2, 3, 13.5, 24) + resized(2.5, "50m"), BROKEN),
+    (
+        "the size that it had goes on with its series",
+        crashes(1, 2, 3, 4) + resized(2.5, "50m") + resized(3.5, ""),
+        NOTHING,
+    ),
+    (
+        "a resize of another container begins none",
+        crashes(1, 2, 3) + event(2.5, "ResizeStarted", "Pod resize started: {}"),
+        BROKEN,
+    ),
+    ("a start that failed without a run doubles the delay", crashes(1, 2, 33) + failed(12.5), OK),
+    ("and nothing less", crashes(1, 2, 20) + failed(12.5), BROKEN),
+    (
+        "a kubelet that was restarted while it ran forgets",
+        ran("a", 1, 1.1, 1) + ran("a", 2, 9, 1, n=2) + ran("a", 9.5, 9.6, 1, n=3) + KUBELET_RESTART,
+        NOTHING,
+    ),
+    (
+        "and then counts from the start",
+        ran("a", 1, 1.1, 1) + ran("a", 2, 9, 1, n=2) + ran("a", 9.5, 9.6, 1, n=3) + ran("a", 11, n=4) + KUBELET_RESTART,
+        BROKEN,
+    ),
+    ("a restart of all has no delay and keeps the entry", crashes(1, 2, 3, 13.5) + RULE, OK),
+    ("and does not forget", crashes(1, 2, 3, 4) + RULE, BROKEN),
+    (
+        "a sync that was slow to stop what it then restarts",
+        killed_for(LIVENESS, (1, 5, 6), (9, 13, 14), (17, 21, 22)) + ran("a", 25, 26, 1, n=4),
+        OK,
+    ),
+    (
+        "crashes after probe kills wait",
+        killed_for(LIVENESS, (1, 5, 6), (6.1, 11, 12)) + ran("a", 12.1, 13, 1, n=3) + ran("a", 14, n=4),
+        BROKEN,
+    ),
+    (
+        "a main that waits for a sidecar in its own back-off",
+        crashes(1, 2, 70) + ran("s", 0.5, 1.9, 1) + ran("s", 69, n=2),
+        OK,
+    ),
+]
+
+
+@pytest.mark.parametrize(("records", "expected"), [r[1:] for r in SERIES], ids=[r[0] for r in SERIES])
+def test_a_series_of_back_offs(records: Records, expected: Outcome) -> None:
+    manifest = a_pod({"name": "a", "resources": {"requests": {"cpu": "100m"}}}, init=[sidecar("s")])
+    assert finding_of("KE302", manifest, records).outcome is expected
 
 
 @pytest.mark.parametrize(("records", "expected"), [r[1:] for r in BACK_OFF], ids=[r[0] for r in BACK_OFF])

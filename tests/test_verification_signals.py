@@ -174,6 +174,43 @@ KILLS = [
 ]
 
 
+def called(at: float, timeout: float, term: float | None = None, kill: float | None = None) -> Records:
+    """Return a stop call of a's first run, and the signals that a slow runtime sent only later."""
+    sent = [] if term is None else stopped("a", term, None, kill)
+    return [stopped("a", at, timeout)[0], *sent]
+
+
+# What a runtime that fails or is slow makes of a stop; `GOES_ON` is past all that a kubelet allows.
+GOES_ON = event(90, "x")
+TWICE = deleted(10) + killing("a", 10.1) + killing("a", 22)
+SLOW = [
+    ("a slow runtime's SIGKILL counts from its signal", "KE203", called(10.1, 30, 15, 45) + ran("a", 1, 45.1, 137), OK),
+    ("and may not come later than that", "KE203", called(10.1, 30, 15, 49) + ran("a", 1, 49.1, 137), BROKEN),
+    ("nor earlier", "KE202", called(10.1, 30, 15, 30) + ran("a", 1, 30.1, 137), BROKEN),
+    ("a call that sent no signal proves nothing", "KE203", called(10.1, 30) + ran("a", 1, 80) + GOES_ON, NOTHING),
+    (
+        "a stop that failed is begun anew",
+        "KE203",
+        TWICE + called(10.1, 30) + called(22, 30, 22, 52) + ran("a", 1, 52.1),
+        OK,
+    ),
+    (
+        "and is late by its last call",
+        "KE203",
+        TWICE + called(10.1, 30) + called(22, 30, 22, 56) + ran("a", 1, 56.1),
+        BROKEN,
+    ),
+    ("and not early by its first", "KE202", TWICE + called(10.1, 30) + called(22, 30, 22, 52) + ran("a", 1, 52.1), OK),
+    ("but early by its last", "KE202", TWICE + called(10.1, 30) + called(22, 30, 22, 23) + ran("a", 1, 23.1), BROKEN),
+]
+
+
+@pytest.mark.parametrize(("code", "records", "expected"), [r[1:] for r in SLOW], ids=[r[0] for r in SLOW])
+def test_a_runtime_that_is_slow_or_fails(code: str, records: Records, expected: Outcome) -> None:
+    told = [] if any(r.get("reason") == "Killing" for r in records) else deleted(10) + killing("a", 10.1)
+    assert finding_of(code, PLAIN, told + records).outcome is expected
+
+
 @pytest.mark.parametrize(("code", "manifest", "records", "expected"), [r[1:] for r in KILLS], ids=[r[0] for r in KILLS])
 def test_signals(code: str, manifest: str, records: Records, expected: Outcome) -> None:
     assert finding_of(code, manifest, records).outcome is expected

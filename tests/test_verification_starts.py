@@ -20,6 +20,7 @@ from verification_makers import (
     ran,
     sidecar,
     status,
+    stopped,
     with_hook,
 )
 
@@ -31,6 +32,13 @@ TWO_INITS = a_pod(init=[{"name": "i"}, {"name": "j"}])
 ONE_SIDECAR = a_pod(init=[sidecar("s")])
 TWO_SIDECARS = a_pod(init=[sidecar("s"), sidecar("t")])
 PROBED = a_pod(init=[sidecar("s", startupProbe={"exec": {"command": ["true"]}})])
+PROBE_KILL = event(8.5, "Killing", "Init container s failed liveness probe", "s")
+STARTED_ONCE = (
+    status(2, s={"started": False})
+    + status(4, s={"started": True})
+    + status(9.3, s={"started": False, "restartCount": 1})
+    + status(20, s={"started": False, "restartCount": 1})
+)
 
 STARTS = [
     ("an init container after the one before", "KE101", TWO_INITS, ran("i", 1, 2) + ran("j", 3, 4), OK),
@@ -91,6 +99,20 @@ STARTS = [
         "KE103",
         PROBED,
         ran("s", 1) + ran("a", 2) + status(5, s={"started": False}),
+        BROKEN,
+    ),
+    (
+        "a sidecar that was restarted by the sync that starts the main",
+        "KE103",
+        PROBED,
+        ran("s", 1, 9) + ran("s", 9.1, n=2) + ran("a", 9.2) + STARTED_ONCE + stopped("s", 8.5) + PROBE_KILL,
+        OK,
+    ),
+    (
+        "a sidecar that ended by itself holds the main back again",
+        "KE103",
+        PROBED,
+        ran("s", 1, 9) + ran("s", 9.1, n=2) + ran("a", 9.2) + STARTED_ONCE,
         BROKEN,
     ),
     ("nothing tells of the probe", "KE103", PROBED, ran("s", 1) + ran("a", 2), UNKNOWN),

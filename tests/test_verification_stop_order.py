@@ -54,6 +54,26 @@ ORDER = [
         + stopped("s", 14.1),
         OK,
     ),
+    (
+        "all at once where a kubelet that was restarted finds a pod that is gone",
+        "KE205",
+        ends(12.2, 12.2, 12.2)
+        + [{"t": 5.0, "kind": "deleted", "pod": "p"}, {"t": 9.0, "kind": "step", "what": "kubelet start"}]
+        + [r for name in "ast" for r in killing(name, 10.1) + stopped(name, 10.1, 2)],
+        NOTHING,
+    ),
+    (
+        "as soon as the grace is spent, by a runtime that is slow to signal",
+        "KE206",
+        ends(20, 20, 19)
+        + deleted(10, 4)
+        + killing("a", 10.1)
+        + stopped("a", 10.1, 4)
+        + [stopped("t", 14.1, 2)[0], stopped("s", 14.1, 2)[0]]
+        + stopped("t", 18.1)
+        + stopped("s", 18.1),
+        OK,
+    ),
     ("a sidecar that ended by itself", "KE205", ends(16, 11, 12) + DELETED + stopped("s", 14.1), UNKNOWN),
     (
         "a main that never ended",
@@ -143,8 +163,14 @@ ENDING = [
     ("a restart in the stop", ran("a", 1, 11) + ran("a", 11.2, 12, n=2) + GONE, BROKEN, ""),
     (
         "a restart after an exit that came after the deletion",
-        ran("a", 1, 11) + ran("a", 11.2, 30, n=2) + deleted(10) + event(40, "x"),
+        ran("a", 1, 12) + ran("a", 12.2, 30, n=2) + deleted(10) + event(40, "x"),
         BROKEN,
+        "",
+    ),
+    (
+        "a restart by a sync that waited for its relist when the pod was deleted",
+        ran("a", 1, 10.4) + ran("a", 10.8, 30, n=2) + killing("a", 11.7) + deleted(10) + event(40, "x"),
+        OK,
         "",
     ),
     ("a first start, and nothing tells of a stop", ran("a", 12, 30) + deleted(10), UNKNOWN, ""),

@@ -93,6 +93,11 @@ class Stop:
     message: str = ""
 
     @property
+    def first_call(self) -> StopCall | None:
+        """Return the first stop call of this attempt; those before it failed."""
+        return next((call for call in self.calls if call.at.high >= self.began.low), None)
+
+    @property
     def timeout(self) -> float | None:
         """Return the timeout of the last stop call."""
         return self.calls[-1].timeout if self.calls else None
@@ -232,9 +237,9 @@ class PodHistory:
     """One pod. `spec` is None without a manifest; `owner` is the Job or other object it was made from.
 
     `is_mirror` for a static pod, which the API can't delete. `rebuilds` are when all containers were made anew (another
-    sandbox, a restart of all), `remade` when another pod of the same name appeared. `is_seen_from_start` where the log
-    begins before the pod's containers do, `is_exact` where it has the runtime's own records. `ended_at` is the last
-    thing that the log knows of anything.
+    sandbox, a restart of all), `remade` when another pod of the same name appeared, `spec_changes` when its status was
+    first one of a changed spec. `is_seen_from_start` where the log begins before the pod's containers do, `is_exact`
+    where it has the runtime's own records. `ended_at` is the last thing that the log knows of anything.
     """
 
     name: str
@@ -254,6 +259,7 @@ class PodHistory:
     kubelet_restarts: tuple[float, ...] = ()
     rebuilds: tuple[float, ...] = ()
     remade: tuple[float, ...] = ()
+    spec_changes: tuple[Interval, ...] = ()
     is_seen_from_start: bool = False
     is_exact: bool = False
     ended_at: float = 0.0
@@ -287,6 +293,10 @@ class PodHistory:
         for container in self.containers:
             for run in container.runs:
                 yield container, run
+
+    def is_orphan_at(self, at: Interval) -> bool:
+        """Tell whether a kubelet that was restarted may have known the pod only from the runtime, without its spec."""
+        return any(gone.low <= again <= at.high for gone in self.gone for again in self.kubelet_restarts)
 
     @property
     def has_kinds(self) -> bool:

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from kubelet_emu.lifecycle.history import HookHistory
 from kubelet_emu.lifecycle.pod_records import at_of, moments_of
-from kubelet_emu.lifecycle.raw_records import EVENT_SLACK_SECONDS, time_of
+from kubelet_emu.lifecycle.raw_records import EVENT_SLACK_SECONDS, number_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ _NOTHING: Found = (None, None)
 
 
 def _from_effects(records: PodRecords, question: HookQuestion) -> Found:
-    calls = [r for r in records.of_kind("effect", question.container) if _is_call_of(r, question.hook)]
+    calls = [r for r in records.of_kind("effect", question.container) if _is_call_of(r, question)]
     began = next((r for r in calls if question.may_begin(r) and r.get("what") == "started"), None)
     if began is None:
         return _NOTHING
@@ -104,8 +104,9 @@ def _from_effects(records: PodRecords, question: HookQuestion) -> Found:
     return began, next(ends, None)
 
 
-def _is_call_of(record: RawRecord, hook: HookName) -> bool:
-    return str(record.get("call")).replace("_", "").lower() == hook.lower()
+def _is_call_of(record: RawRecord, question: HookQuestion) -> bool:
+    is_of_run = number_of(record.get("run") or question.run) == question.run
+    return is_of_run and str(record.get("call")).replace("_", "").lower() == question.hook.lower()
 
 
 def _from_processes(records: PodRecords, question: HookQuestion) -> Found:

@@ -27,6 +27,7 @@ from kubelet_emu.lifecycle.raw_records import (
     number_of,
     time_of,
 )
+from kubelet_emu.rules.events import SPAM_BURST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -123,6 +124,16 @@ def conditions_of(records: Iterable[RawRecord]) -> Iterator[ConditionChange]:
         before = time_of(record)
 
 
+def spec_changes_of(records: PodRecords) -> Iterator[Interval]:
+    """Yield when the pod's generation rose while it wasn't being deleted, which makes it rise, too."""
+    old, before = 0, None
+    for record in records.of_kind("status"):
+        now = number_of(record.get("generation") or record.get("observedGeneration") or old)
+        if old and now > old and not record.get("deletionTimestamp"):
+            yield interval(*change_bounds(record, before), f"generation {now}")
+        old, before = max(now, old), time_of(record)
+
+
 def states_of(records: PodRecords, container: str) -> Iterator[StateChange]:
     """Yield the states of a container's status when they changed."""
     old, before = None, None
@@ -136,17 +147,26 @@ def states_of(records: PodRecords, container: str) -> Iterator[StateChange]:
 
 
 def events_of(records: PodRecords) -> Iterator[EventSeen]:
-    """Yield the events of a pod."""
+    """Yield the events of a pod; our own log has them when they are sent, others a little later."""
+    slack = 0.0 if records.has_hooks else EVENT_SLACK_SECONDS
     for record in records.of_kind("event"):
         reason, high = str(record.get("reason") or ""), latest(record)
         yield EventSeen(
-            at=interval(min(high - EVENT_SLACK_SECONDS, time_of(record)), high, f"event {reason}"),
+            at=interval(min(high - slack, time_of(record)), high, f"event {reason}"),
             type=str(record.get("type") or ""),
             reason=reason,
             message=str(record.get("message") or ""),
             container=str(record.get("container") or ""),
             count=number_of(record.get("count") or 1),
         )
+
+
+def are_held_back(events: Iterable[EventSeen], at: float) -> bool:
+    """Tell whether the kubelet may have held back Normal events of a pod by a time, for it had sent so many.
+
+    Source: client-go EventSourceObjectSpamFilter.
+    """
+    return sum(event.type != "Warning" and event.at.low <= at for event in events) >= SPAM_BURST
 
 
 def deletions_of(records: PodRecords) -> Iterator[Deletion]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, cast
 
 from kubelet_emu.api.reasons import ALL_CONTAINERS_RESTARTING, SANDBOX_CHANGED
 from kubelet_emu.lifecycle.history import (
-    ConditionChange,
     ContainerHistory,
     EventSeen,
     JobCounts,
@@ -16,15 +15,24 @@ from kubelet_emu.lifecycle.history import (
 )
 from kubelet_emu.lifecycle.pod_records import (
     PodRecords,
+    are_held_back,
     at_of,
     conditions_of,
     deletions_of,
     events_of,
     phases_of,
     pulls_of,
+    spec_changes_of,
     states_of,
 )
-from kubelet_emu.lifecycle.raw_records import STATUS_SLACK_SECONDS, containers_of, interval, number_of, time_of
+from kubelet_emu.lifecycle.raw_records import (
+    STATUS_SLACK_SECONDS,
+    containers_of,
+    interval,
+    mapping_of,
+    number_of,
+    time_of,
+)
 from kubelet_emu.lifecycle.run_facts import runs_of_part
 from kubelet_emu.lifecycle.specs import Part, identify, parts_of, unnamed_part
 from kubelet_emu.lifecycle.stops import with_stops
@@ -106,7 +114,7 @@ def _pod(trace: Trace, log: LifecycleLog) -> PodHistory:
     has_spec = identity.spec is not None
     parts += [unnamed_part(c, types.get(c, ""), i, has_spec=has_spec) for i, c in enumerate(rest)]
     events = tuple(events_of(records))
-    first, conditions = records.first_at, tuple(conditions_of(records.of_kind("status")))
+    first = records.first_at
     history = PodHistory(
         name="" if name == _LONE_POD else name,
         spec=identity.spec,
@@ -117,15 +125,16 @@ def _pod(trace: Trace, log: LifecycleLog) -> PodHistory:
         deletions=tuple(deletions_of(records)),
         gone=tuple(at_of(record, "deleted") for record in records.of_kind("deleted")),
         phases=tuple(phases_of(records)),
-        conditions=conditions,
+        conditions=tuple(conditions_of(records.of_kind("status"))),
         events=events,
         pulls=tuple(pulls_of(events)),
         sandbox_stops=tuple(
             at_of(r, "sandbox stopped") for r in records.of_kind("cri") if r.get("what") == "StopPodSandbox"
         ),
         kubelet_restarts=tuple(_kubelet_restarts(records)),
-        rebuilds=tuple(sorted(_rebuilds(events, conditions))),
+        rebuilds=tuple(sorted(_rebuilds(records, events))),
         remade=tuple(_remade(records)),
+        spec_changes=tuple(spec_changes_of(records)),
         is_seen_from_start=_is_seen_from_start(records),
         is_exact=trace.is_exact,
         ended_at=time_of(log.trace.records[-1]) if log.trace.records else 0.0,
@@ -160,9 +169,20 @@ def _container(part: Part, records: PodRecords, trace: Trace) -> ContainerHistor
     )
 
 
-def _rebuilds(events: tuple[EventSeen, ...], conditions: tuple[ConditionChange, ...]) -> Iterator[float]:
-    yield from (event.at.low for event in events if event.reason == SANDBOX_CHANGED)
-    yield from (c.at.low for c in conditions if c.type == ALL_CONTAINERS_RESTARTING and c.status == "True")
+def _rebuilds(records: PodRecords, events: tuple[EventSeen, ...]) -> Iterator[float]:
+    """Yield when all containers were about to be made anew: what is told of that comes before any of them starts.
+
+    Where the event of another sandbox may have been held back, the end of the old one tells of it.
+    """
+    yield from (time_of(r) for r in records.of_kind("event") if r.get("reason") == SANDBOX_CHANGED)
+    stops = (time_of(r) for r in records.of_kind("cri") if r.get("what") == "StopPodSandbox")
+    yield from (at for at in stops if are_held_back(events, at))
+    was_restarting = False
+    for record in records.of_kind("status"):
+        is_restarting = mapping_of(record, "conditions").get(ALL_CONTAINERS_RESTARTING) == "True"
+        if is_restarting and not was_restarting:
+            yield time_of(record)
+        was_restarting = is_restarting
 
 
 def _remade(records: PodRecords) -> Iterator[float]:

@@ -5,10 +5,14 @@ Source: kubelet v1.36 killContainer, setTerminationGracePeriod, calculateEffecti
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from kubelet_emu.api.reasons import ALL_CONTAINERS_RESTARTING, SANDBOX_CHANGED
 from kubelet_emu.journal.facts import DEFAULT_GRACE_SECONDS, ContainerKind
 from kubelet_emu.lifecycle.history import StopCause
+from kubelet_emu.lifecycle.pod_records import are_held_back
+from kubelet_emu.rules.restart_policy import ALWAYS, ON_FAILURE
 
 if TYPE_CHECKING:
     from kubelet_emu.api.v1 import Container, EphemeralContainer
@@ -24,7 +28,11 @@ _WORDS = (
 )
 _RESTART_ALL = "killing"
 _FAILED_PROBES = ("Liveness probe failed", "Startup probe failed")
+_OF_PROBE = {"Liveness": StopCause.LIVENESS, "Startup": StopCause.STARTUP}
 _NEAR_SECONDS = 2.0
+_SYNC_SECONDS = 1.0
+# A stop may be seen this much before the deletion that it is for.
+_SEEN_SECONDS = 0.05
 _OF_STATUS = {
     "DeadlineExceeded": StopCause.DEADLINE,
     "Evicted": StopCause.EVICTED,
@@ -39,6 +47,37 @@ def cause_of_message(message: str, container: ContainerHistory) -> StopCause | N
         return StopCause.RESTART_ALL
     text = message.replace(f"ontainer {container.name}", "", 1)
     return next((cause for words, cause in _WORDS if words in text), None)
+
+
+def untold_cause(pod: PodHistory, run: RunHistory, at: float) -> StopCause | None:
+    """Return why one container was stopped by itself where no Killing event tells, None for a stop of the whole pod.
+
+    A kubelet sends 25 Normal events of a pod at once and then one in five minutes, so that many are never told.
+    Source: KEP-5532 (the condition); kubelet v1.36 computePodActions; client-go EventSourceObjectSpamFilter.
+    """
+    if _restarts_all(pod, at):
+        return StopCause.RESTART_ALL
+    container = pod.container(run.container)
+    starts = [] if container is None else [later.started for later in container.runs if later.n == run.n + 1]
+    is_followed = any(start is None or not any(at < again < start.high for again in pod.remade) for start in starts)
+    is_whole = pod.terminating is not None and pod.terminating.low <= at and not is_followed
+    since = 0.0 if run.started is None else run.started.low
+    changed = (e.at.high for e in pod.events if e.reason == SANDBOX_CHANGED)
+    is_whole = is_whole or any(since <= change and abs(change - at) <= _NEAR_SECONDS for change in changed)
+    if is_whole or not (is_followed or (are_held_back(pod.events, at) and not _have_ended(pod, at))):
+        return None
+    near = (e for e in pod.events if e.container == run.container and e.at.low <= at <= e.at.high + _SYNC_SECONDS)
+    words = {f"{name} probe failed": cause for name, cause in _OF_PROBE.items()}
+    found = (cause for e in near for text, cause in words.items() if is_followed and e.message.startswith(text))
+    return next(found, StopCause.UNKNOWN)
+
+
+def _restarts_all(pod: PodHistory, at: float) -> bool:
+    changes = [c for c in pod.conditions if c.type == ALL_CONTAINERS_RESTARTING]
+    ends = [change.at.high for change in changes[1:]] + [math.inf]
+    return any(
+        c.status == "True" and c.at.high - _SEEN_SECONDS <= at <= end for c, end in zip(changes, ends, strict=False)
+    )
 
 
 def pod_wide_cause(pod: PodHistory, at: float) -> StopCause:
@@ -74,7 +113,16 @@ def _disruption(pod: PodHistory) -> str:
 
 def _have_ended(pod: PodHistory, at: float) -> bool:
     mains = pod.of_kind(ContainerKind.MAIN)
-    return bool(mains) and all(_is_over(container.last_run, at) for container in mains)
+    return bool(mains) and all(_is_over(c.last_run, at) and not _will_restart(pod, c) for c in mains)
+
+
+def _will_restart(pod: PodHistory, container: ContainerHistory) -> bool:
+    """Tell whether a container's policy has it run again after its last exit; its rules are left out."""
+    own = getattr(container.spec, "restart_policy", None)
+    if pod.spec is None or container.last_run is None:
+        return False
+    policy = own or pod.spec.spec.restart_policy or ALWAYS
+    return policy == ALWAYS or (policy == ON_FAILURE and bool(container.last_run.code))
 
 
 def _is_over(run: RunHistory | None, at: float) -> bool:
@@ -99,7 +147,7 @@ def grace_of(
         case StopCause.DELETED:
             first = pod.deletions[0].at.high if pod.deletions else at
             asked = [d.grace for d in pod.deletions if d.at.high <= max(at, first) and d.grace is not None]
-            return (max(asked[-1], 1.0), True) if asked else (own, False)
+            return (max(asked[-1], 1.0), at >= first - _SEEN_SECONDS) if asked else (own, False)
         case StopCause.RESTART_ALL:
             return 0.0, True
         case StopCause.LIVENESS | StopCause.STARTUP if container is not None:

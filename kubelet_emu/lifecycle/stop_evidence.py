@@ -16,7 +16,7 @@ from kubelet_emu.lifecycle.raw_records import EVENT_SLACK_SECONDS, Interval, int
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kubelet_emu.lifecycle.history import ContainerHistory, HookHistory, PodHistory, RunHistory
+    from kubelet_emu.lifecycle.history import ContainerHistory, EventSeen, HookHistory, PodHistory, RunHistory
     from kubelet_emu.lifecycle.pod_records import PodRecords
     from kubelet_emu.lifecycle.raw_records import RawRecord
 
@@ -43,11 +43,18 @@ class StopEvidence:
     kill: Interval | None = None
     is_signal_told: bool = False
 
+    def is_of_dead(self, run: RunHistory) -> bool:
+        """Tell whether the runtime was told to stop a run that had ended by itself, so that it sent no signal."""
+        hook = self.pre_stop.began if self.pre_stop is not None else None
+        is_silent = self.is_signal_told and not (self.killing or hook or self.term or self.kill)
+        ended = run.exited
+        return is_silent and ended is not None and bool(self.calls) and all(c.at.low >= ended.high for c in self.calls)
+
     def bounds(self) -> tuple[float, float]:
         """Return between which times the stop must have begun."""
         hook = self.pre_stop.began if self.pre_stop is not None else None
         told = [at for at in (self.killing, hook, self.term, self.kill) if at is not None]
-        told += [call.at for call in self.calls[:1]]
+        told += [call.at for call in self.calls if self.killing is None or call.at.high >= self.killing.low][:1]
         high = min(at.high for at in told)
         low = high if self.killing is None else self.killing.low
         if self.killing is None:
@@ -61,20 +68,30 @@ def evidence_of(pod: PodHistory, records: PodRecords) -> Iterator[tuple[RunHisto
     for container in pod.containers:
         events = [e for e in pod.events if e.reason == "Killing" and e.container == container.name]
         for run in container.runs:
-            killing = next((e for e in events if _is_of(e.at, run)), None)
+            killing = _last_of(events, run)
             if killing is not None:
                 events = events[events.index(killing) + 1 :]
+            began = killing.at if killing is not None else None
             found = StopEvidence(
-                killing=killing.at if killing is not None else None,
+                killing=began,
                 message=killing.message if killing is not None else "",
                 calls=tuple(_calls(records, run)),
-                term=_term(records, container, run, has_signals=has_signals),
+                term=_term(records, run, began) if has_signals else _said_term(records, container, run),
                 kill=_kill(records, run, has_signals=has_signals),
                 is_signal_told=has_signals,
             )
             found = _with_hook(found, records, container, run)
+            if found.is_of_dead(run):
+                continue
             if found.killing or found.calls or found.term or found.kill or (found.pre_stop and found.pre_stop.began):
                 yield run, found
+
+
+def _last_of(events: Sequence[EventSeen], run: RunHistory) -> EventSeen | None:
+    """Return the Killing event of a run: the last one, for a stop that failed is begun anew."""
+    own = [event for event in events if _is_of(event.at, run)]
+    sure = [event for event in own if run.exited is None or event.at.high <= run.exited.high]
+    return sure[-1] if sure else own[0] if own else None
 
 
 def _is_of(event: Interval, run: RunHistory) -> bool:
@@ -106,10 +123,15 @@ def _signals(records: PodRecords, run: RunHistory, *, is_kill: bool) -> Sequence
     return [r for r in _of_run(records, run, "signal") if (r.get("signal") in KILL_SIGNALS) == is_kill]
 
 
-def _term(records: PodRecords, container: ContainerHistory, run: RunHistory, *, has_signals: bool) -> Interval | None:
+def _term(records: PodRecords, run: RunHistory, killing: Interval | None) -> Interval | None:
+    """Return the stop signal that the runtime sent: of the last attempt, where an earlier one failed."""
+    signals = (at_of(record, f"{run.name} TERM") for record in _signals(records, run, is_kill=False))
+    return next((at for at in signals if killing is None or at.high >= killing.low), None)
+
+
+def _said_term(records: PodRecords, container: ContainerHistory, run: RunHistory) -> Interval | None:
+    """Return the stop signal by what the container says of it."""
     label = f"{run.name} TERM"
-    if has_signals:
-        return next((at_of(record, label) for record in _signals(records, run, is_kill=False)), None)
     if _says_it_anyway(container):
         return None
     for record in moments_of(records, run.container, "sigterm", run.n):

@@ -16,7 +16,7 @@ from attrs import define, evolve, field
 from kubelet_emu.journal.facts import ContainerKind
 from kubelet_emu.lifecycle.history import PodStop, Stop, StopCause
 from kubelet_emu.lifecycle.raw_records import Interval, interval
-from kubelet_emu.lifecycle.stop_causes import cause_of_message, grace_of, pod_wide_cause
+from kubelet_emu.lifecycle.stop_causes import cause_of_message, grace_of, pod_wide_cause, untold_cause
 from kubelet_emu.lifecycle.stop_evidence import StopEvidence, evidence_of
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def with_stops(pod: PodHistory, records: PodRecords) -> PodHistory:
         if evidence is None:
             continue
         cause = cause_of_message(evidence.message, container)
+        if not evidence.message:
+            cause = untold_cause(pod, run, evidence.bounds()[1])
         if cause is None:
             pod_wide.append((container, run, evidence))
         else:
@@ -118,7 +120,7 @@ def _pod_stop(pod: PodHistory, episode: _Episode, stops: dict[tuple[str, int], S
         low = min(max(low, pod.terminating.low), high)
     grace, is_told = grace_of(pod, cause, None, high)
     began = interval(low, high, "the stop began")
-    seen = {(run.container, run.n) for _, run, _ in episode.runs}
+    seen = {*stops, *((run.container, run.n) for _, run, _ in episode.runs)}
     for _, run, evidence in episode.runs:
         stops[run.container, run.n] = _stop(evidence, cause, began, grace, is_told=is_told)
     unseen = [run for c, run in pod.runs() if (run.container, run.n) not in seen and _is_caught(c, run, cause, began)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubelet_emu.lifecycle.verification import node, outcomes, restarts, signals, starts, stop_order
+from kubelet_emu.lifecycle.verification import back_off, node, outcomes, restarts, signals, starts, stop_order
 from kubelet_emu.lifecycle.verification.verdicts import Rule, each_pod
 
 ORDERED_STOP_SINCE = 29
@@ -108,7 +108,7 @@ RULES: tuple[Rule, ...] = (
         code="KE302",
         title="restarts wait for the crash-loop back-off",
         source="kubelet doBackOff",
-        judge=each_pod(restarts.back_off),
+        judge=each_pod(back_off.back_off),
     ),
     Rule(
         code="KE303",

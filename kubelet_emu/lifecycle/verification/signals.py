@@ -50,12 +50,26 @@ def pre_stop_first(pod: PodHistory, _terms: Terms) -> Iterator[Verdict]:
         if handler_of(container.spec, "preStop") is None or stop.cause is StopCause.RESTART_ALL or stop.grace == 0:
             continue
         hook, term = stop.pre_stop, stop.term or _first_call(stop)
-        if hook is None or term is None:
+        if hook is None or term is None or _was_dead(run, stop, term):
             continue
-        if hook.began is None:
+        if any(_is_within(at, run) for at in pod.kubelet_restarts):
+            yield unknown(
+                run.name, f"the kubelet was restarted while {run.name} ran: it may have begun its stop twice", term
+            )
+        elif hook.began is None:
             yield _unseen_hook(pod, run, stop, term)
         else:
             yield _hook_then_term(run, stop, hook.began, term)
+
+
+def _is_within(at: float, run: RunHistory) -> bool:
+    return (run.started is None or run.started.low <= at) and (run.exited is None or at <= run.exited.high)
+
+
+def _was_dead(run: RunHistory, stop: Stop, call: Interval) -> bool:
+    """Tell whether a run had ended by itself when the runtime was told to stop it, which sent no signal."""
+    is_silent = stop.is_signal_told and stop.term is None and stop.kill is None
+    return is_silent and run.exited is not None and run.exited.high <= call.low
 
 
 def _unseen_hook(pod: PodHistory, run: RunHistory, stop: Stop, term: Interval) -> Verdict:
@@ -202,15 +216,26 @@ def _not_late(run: RunHistory, end: Interval, limit: float, name: str) -> Verdic
 
 def _latest(pod: PodHistory, container: ContainerHistory, stop: Stop) -> Iterator[tuple[float, str]]:
     """Yield the latest moments at which a container may get SIGKILL, each with its reason."""
+    if stop.is_signal_told and stop.calls and stop.term is None and not _stops_with_kill(container, stop):
+        return  # nothing tells when the runtime, which may be slow or fail, did what it was told
+    late = _lateness(stop)
     if stop.calls and stop.calls[-1].timeout is not None:
         last = stop.calls[-1]
-        yield last.at.high + stop.calls[-1].timeout + LATE_SECONDS, f"its stop call gave it {last.timeout:g} s"
+        yield last.at.high + stop.calls[-1].timeout + late + LATE_SECONDS, f"its stop call gave it {last.timeout:g} s"
     is_interrupted = any(stop.began.low <= at for at in pod.kubelet_restarts)
     if stop.grace is None or not stop.is_grace_told or is_interrupted or len(stop.calls) > 1:
         return
     turns = (handler_of(container.spec, "preStop") is not None) + _waits(pod, container)
-    limit = stop.began.high + stop.grace + MINIMUM + turns * TURN_SECONDS + LATE_SECONDS
+    limit = stop.began.high + stop.grace + MINIMUM + turns * TURN_SECONDS + late + LATE_SECONDS
     yield limit, f"its grace was {stop.grace:g} s, {shown(stop.began)}"
+
+
+def _lateness(stop: Stop) -> float:
+    """Return by how much a slow runtime sent the stop signal after it was told to, from when on it counts."""
+    if stop.term is None or not stop.calls or not stop.is_signal_told:
+        return 0.0
+    before = [call.at.low for call in stop.calls if call.at.low <= stop.term.high]
+    return max(0.0, stop.term.high - before[-1]) if before else 0.0
 
 
 def _waits(pod: PodHistory, container: ContainerHistory) -> bool:
@@ -224,7 +249,7 @@ def stop_timeout(pod: PodHistory, _terms: Terms) -> Iterator[Verdict]:
     Source: kubelet v1.36 killContainer, setTerminationGracePeriod.
     """
     for container, run, stop in _stopped(pod):
-        call = stop.calls[0] if stop.calls else None
+        call = stop.first_call
         if call is None or call.timeout is None or any(stop.began.low <= at for at in pod.kubelet_restarts):
             continue
         if stop.grace is None or not stop.is_grace_told:
@@ -256,4 +281,4 @@ def _stopped(pod: PodHistory) -> Iterator[Stopped]:
 
 
 def _first_call(stop: Stop) -> Interval | None:
-    return stop.calls[0].at if stop.calls else None
+    return stop.first_call.at if stop.first_call is not None else None

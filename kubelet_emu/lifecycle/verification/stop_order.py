@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from kubelet_emu.lifecycle.history import PodHistory, PodStop, RunHistory
     from kubelet_emu.lifecycle.verification.verdicts import Terms
 
+# A sync that was due when the pod was deleted waits for the next relist, and sees what has ended until then.
+RELIST_SECONDS = 1.0
 TERM_CODE = 128 + signal.SIGTERM
 _CLOSE_SECONDS = 0.1
 _OF_ITSELF = frozenset({StopCause.ENDED, StopCause.PROBE, StopCause.UNKNOWN})
@@ -40,6 +42,8 @@ def sidecars_in_turn(pod: PodHistory, _terms: Terms) -> Iterator[Verdict]:
     Source: KEP-753, kubelet v1.36 newTerminationOrdering, waitForTurn.
     """
     for stop in pod.stops:
+        if pod.is_orphan_at(stop.began):
+            continue
         for run, others in _turns(pod, stop):
             for other in others:
                 yield _in_turn(pod, stop, run, other)
@@ -90,11 +94,17 @@ def _signalled(run: RunHistory) -> Interval | None:
         return None
     if stop.term is not None:
         return stop.term
-    if stop.calls:
-        return stop.calls[0].at
+    if stop.first_call is not None:
+        return stop.first_call.at
     if run.code == TERM_CODE and run.exited is not None and not stop.is_signal_told:
         return Interval(stop.began.low, run.exited.high, f"{run.name} TERM")
     return None
+
+
+def _told_to_stop(run: RunHistory) -> Interval | None:
+    """Return when the kubelet first told the runtime to stop a run, which may be slow to send the signal."""
+    call = run.stop.first_call if run.stop is not None else None
+    return _signalled(run) if call is None else call.at
 
 
 def _end(pod: PodHistory, run: RunHistory) -> Interval | None:
@@ -127,7 +137,7 @@ def all_at_once(pod: PodHistory, _terms: Terms) -> Iterator[Verdict]:
         spent = stop.began.high + max(stop.grace, 1.0)
         for run, others in _turns(pod, stop):
             waited = [other for other in others if (end := _end(pod, other)) is not None and end.low > spent]
-            signalled = _signalled(run)
+            signalled = _told_to_stop(run)
             if waited and signalled is not None:
                 yield _at_once(run, waited[0], signalled, spent)
 
@@ -217,14 +227,14 @@ def _during(
     """Judge a start at about or after the deletion."""
     rule = "a pod that is being stopped starts nothing"
     stop = next((stop for stop in pod.stops if stop.cause is StopCause.DELETED), None)
-    bounds = [at for at in pod.sandbox_stops if at.low >= since.low]
+    bounds = [at for at in pod.sandbox_stops if at.low >= since.low][_is_being_rebuilt(pod, since) :]
     if stop is not None and stop.began.high < pod.ended_at:
         bounds.append(stop.began)
     for bound in bounds:
         if started.low > bound.high + CLOCK_SLACK_SECONDS:
             return _started_late(run, started, bound, rule)
     ended = previous.exited if previous is not None and previous.stop is None else None
-    if ended is not None and ended.low > since.high and started.low > since.high:
+    if ended is not None and ended.low > since.high + RELIST_SECONDS + LATE_SECONDS and started.low > since.high:
         return _started_late(run, started, ended, rule)
     if started.low <= since.high:
         return kept(run.name, f"{shown(started)}, {shown(since)}: by the sync that already ran", since, started)
@@ -235,6 +245,15 @@ def _during(
     margin = seconds(started.low - since.high)
     text = f"{shown(started)}, {margin} after the deletion and before the stop: by the sync that already ran"
     return kept(run.name, text, since, started)
+
+
+def _is_being_rebuilt(pod: PodHistory, since: Interval) -> bool:
+    """Tell whether the sync that ran at a time was at making the pod anew, and so first ended its old sandbox."""
+    for stop in pod.stops:
+        ends = [run.exited.high for run in stop.runs if run.exited is not None]
+        if stop.cause is StopCause.SANDBOX and stop.began.low <= since.high and max(ends, default=0.0) >= since.low:
+            return True
+    return False
 
 
 def _started_late(run: RunHistory, started: Interval, bound: Interval, rule: str) -> Verdict:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from table_rows import TableError
 
 from kubelet_emu.api import reasons, reasons_configuration, reasons_creation, reasons_images, reasons_node
+from kubelet_emu.rules.disruption import ContainerUsage, pressure_eviction_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +28,7 @@ QUOTED_HERE = {
     reasons_creation.OBJECT_NOT_FOUND: {"name"},
     reasons_creation.ENV_FILE_KEY_NOT_FOUND: {"key", "path"},
     reasons_creation.VOLUME_TO_MOUNT_NOT_FOUND: {"volume", "container"},
+    reasons_creation.SUB_PATH_NOT_PREPARED: {"volume", "container"},
 }
 WORDS = {
     reasons_creation.OBJECT_NOT_FOUND: [{"kind": "configmap"}, {"kind": "secret"}],
@@ -73,6 +75,10 @@ def _catalogue() -> Iterator[str]:
         unmounted=PLAIN, unattached=PLAIN, failed=PLAIN, error=PLAIN
     )
     yield f"Unable to attach or mount volumes: {unable}"
+    for what in (reasons.RESIZE_IS_STARTED, reasons.RESIZE_IS_COMPLETED, reasons.RESIZE_HAS_FAILED):
+        yield reasons.pod_resize(what, PLAIN)
+    usage = ContainerUsage(container=PLAIN, usage=PLAIN, request=PLAIN)
+    yield pressure_eviction_status(PLAIN, (PLAIN, PLAIN), (usage,)).message
     yield f"{reasons_images.BACK_OFF_PULLING.format(image=QUOTED)}: {PLAIN}: {PLAIN}"
 
 

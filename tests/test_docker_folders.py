@@ -56,6 +56,20 @@ def test_a_volume_that_is_not_there(store: FolderStore) -> None:
     assert [handle for handle, _ in store.list()] == [HANDLE]
 
 
+@pytest.mark.parametrize("damage", [b"", bytes(64), b"{", b"[]", b'{"color": "red"}', b"[" * 100_000])
+def test_a_volume_of_which_is_not_known_what_it_was_made_from_stays_one(store: FolderStore, damage: bytes) -> None:
+    store.create(VolumeConfig(pod_uid="u", name="w", mode=0o700), "u/w")
+    store.write("u/w", {"a": VolumeFile(data=b"text")})
+    store.folder("u/w").config_file.write_bytes(damage)
+    assert dict(store.list())["u/w"] == VolumeConfig(pod_uid="u", name="w")
+    store.create(VolumeConfig(pod_uid="u", name="w", mode=0o700), "u/w")
+    assert dict(store.list())["u/w"].mode == 0o700
+    assert store.read("u/w", "a", 10) == b"text", "what is in it stays"
+    store.folder("u/w").config_file.unlink()
+    store.remove("u/w")
+    assert [handle for handle, _ in store.list()] == [HANDLE]
+
+
 def test_how_much_a_volume_holds(store: FolderStore) -> None:
     assert store.usage(HANDLE) == 0
     store.write(HANDLE, {"a/b": VolumeFile(data=b"text"), "c": VolumeFile(data=b"more"), "d": VolumeFile(target="c")})

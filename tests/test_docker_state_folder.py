@@ -9,7 +9,17 @@ import pytest
 from attrs import evolve
 
 from runtime.docker.owner import Owner
-from runtime.docker.state_folder import OWNER_FILE, give_up, is_dead, may_be_there, read_owner, take_over, write_owner
+from runtime.docker.state_folder import (
+    OWNER_FILE,
+    give_up,
+    is_dead,
+    is_nobodys,
+    may_be_there,
+    read_owner,
+    take_over,
+    write_owner,
+)
+from runtime.docker.whole_files import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,9 +35,22 @@ def test_an_owner_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [OWNER_FILE]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"host": "h"}', "\x00\x00"])
-def test_an_owner_that_cannot_be_read_is_nobody_and_not_dead(tmp_path: Path, text: str) -> None:
-    (tmp_path / OWNER_FILE).write_text(text)
+ODD = {
+    "empty": b"",
+    "cut": b"{",
+    "a list": b"[]",
+    "half": b'{"host": "h"}',
+    "a process by its name": b'{"host": "h", "boot": "b", "pid": "init", "pid_start": "0"}',
+    "zeros": bytes(64),
+    "no text": b"\xff\xfe",
+    "deep": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_an_owner_that_cannot_be_read_is_nobody_and_not_dead(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / OWNER_FILE).write_bytes(text)
+    assert is_nobodys(tmp_path)
     assert read_owner(tmp_path) is None
     assert not is_dead(tmp_path, HERE)
     assert not take_over(tmp_path, HERE)
@@ -65,3 +88,25 @@ def test_a_second_one_is_too_late(tmp_path: Path) -> None:
 def test_nobody_goes_on_with_what_is_being_removed(tmp_path: Path) -> None:
     write_owner(tmp_path, DEAD)
     assert [give_up(tmp_path, HERE), take_over(tmp_path, HERE), give_up(tmp_path, HERE)] == [True, False, True]
+
+
+def test_whose_folder_it_is_may_be_unknown(tmp_path: Path) -> None:
+    assert is_nobodys(tmp_path), "nothing is written there"
+    (tmp_path / "file").touch()
+    assert not is_nobodys(tmp_path / "file"), "it can't be looked into"
+    write_owner(tmp_path, DEAD)
+    assert not is_nobodys(tmp_path)
+
+
+def test_a_process_of_a_number_that_there_is_none_of_is_dead() -> None:
+    assert evolve(HERE, pid=1 << 80).is_proven_dead(HERE)
+
+
+def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    write_whole(file, "one")
+    (tmp_path / "file.new").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=f"No space left on device: '{file}'"):
+        write_whole(file, "two")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert file.read_text() == "one"

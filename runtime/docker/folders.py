@@ -20,6 +20,7 @@ from attrs import define, frozen
 
 from runtime.api import VOLUME_FOLDER_MODE, CRIError, NotFoundError, VolumeConfig
 from runtime.docker.sub_paths import FOLDER_FLAGS, real_sub_path, walk
+from runtime.docker.whole_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,6 +47,17 @@ class Folder:
         """Return the file that says what the volume was made from."""
         return self.path / _CONFIG_FILE
 
+    def config(self) -> VolumeConfig | None:
+        """Return what the volume was made from, None where that isn't written down or is damaged; OSError.
+
+        A file is damaged when the machine lost its power.
+        """
+        try:
+            found = json.loads(self.config_file.read_bytes())
+            return VolumeConfig(**found)
+        except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, RecursionError):
+            return None
+
 
 @define(eq=False)
 class FolderStore:
@@ -60,7 +72,7 @@ class FolderStore:
     def create(self, config: VolumeConfig, handle: str) -> None:
         """Make the folder, or leave the one that exists as it is."""
         folder = self.folder(handle)
-        if folder.config_file.exists():
+        if folder.config() is not None:
             return
         folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.data.mkdir(exist_ok=True)
@@ -68,9 +80,7 @@ class FolderStore:
             mount_tmpfs(folder.data, config.size_limit_bytes)
         os.chown(folder.data, -1, -1 if config.gid is None else config.gid)
         folder.data.chmod(config.mode)
-        written = folder.path / f"{_CONFIG_FILE}.new"
-        written.write_text(json.dumps(attrs.asdict(config)))
-        written.replace(folder.config_file)
+        write_whole(folder.config_file, json.dumps(attrs.asdict(config)))
 
     def write(self, handle: str, tree: Mapping[str, VolumeFile], remove: tuple[str, ...] = ()) -> None:
         """Put each file in place by a rename, then remove paths; NotFoundError when there is no such volume."""
@@ -127,13 +137,15 @@ class FolderStore:
         return real_sub_path(data, sub_path) if sub_path else str(data)
 
     def list(self) -> Iterator[tuple[str, VolumeConfig]]:
-        """Yield the volumes that are there; one that is removed meanwhile is left out."""
+        """Yield the volumes that are there, also those that were never finished; one that is removed meanwhile not."""
         for handle in self._handles():
-            try:
-                text = self.folder(handle).config_file.read_text()
-            except FileNotFoundError:
-                continue
-            yield handle, VolumeConfig(**json.loads(text))
+            folder = self.folder(handle)
+            config = folder.config()
+            if config is not None:
+                yield handle, config
+            elif folder.path.is_dir():
+                pod_uid, _, name = handle.partition("/")
+                yield handle, VolumeConfig(pod_uid=pod_uid, name=name)
 
     def remove_all(self) -> None:
         """Remove every volume and the folder that holds them."""

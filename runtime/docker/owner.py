@@ -85,7 +85,7 @@ def _exists(pid: int) -> bool:
     """Tell whether there is such a process; /proc may hide those of other users."""
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:
         return True

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from runtime.docker.owner import Owner
+from runtime.docker.whole_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,18 +35,33 @@ def read_owner(folder: Path) -> Owner | None:
     What a later version wrote beside is not looked at.
     """
     try:
-        written = json.loads((folder / OWNER_FILE).read_text())
-        return Owner(**{name: written[name] for name in attrs.fields_dict(Owner)})
-    except (OSError, ValueError, TypeError, KeyError):
+        return _parse_owner((folder / OWNER_FILE).read_bytes())
+    except OSError:
         return None
+
+
+def is_nobodys(folder: Path) -> bool:
+    """Tell whether a folder that can be read says of no owner: nobody wrote it down, or the file is damaged."""
+    try:
+        return _parse_owner((folder / OWNER_FILE).read_bytes()) is None
+    except OSError as error:
+        return isinstance(error, FileNotFoundError)
+
+
+def _parse_owner(written: bytes) -> Owner | None:
+    try:
+        found = json.loads(written)
+    except (ValueError, RecursionError):
+        return None
+    match found:
+        case {"host": str(host), "boot": str(boot), "pid": int(pid), "pid_start": str(pid_start)}:
+            return Owner(host=host, boot=boot, pid=pid, pid_start=pid_start)
+    return None
 
 
 def write_owner(folder: Path, owner: Owner) -> None:
     """Write down who owns a folder, whole or not at all; OSError."""
-    written = folder / f"{OWNER_FILE}.new"
-    written.touch(mode=0o600)
-    written.write_text(json.dumps(attrs.asdict(owner)))
-    written.replace(folder / OWNER_FILE)
+    write_whole(folder / OWNER_FILE, json.dumps(attrs.asdict(owner)))
 
 
 def is_dead(folder: Path, here: Owner) -> bool:

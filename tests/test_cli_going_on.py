@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -296,6 +297,47 @@ def test_logs_are_read_on_from_a_second_before_the_last_line(options: RunOptions
     assert taken is not None
     assert taken.logs_since is not None
     assert taken.logs_since.timestamp() == pytest.approx(read_at - 1)
+
+
+def test_after_the_clock_was_set_back_logs_are_read_from_their_beginning(options: RunOptions) -> None:
+    mark = a_dead_run(options) / "logs-read"
+    mark.touch()
+    ahead = mark.stat().st_mtime + 3600
+    os.utime(mark, (ahead, ahead))
+    dead = find_dead_run(options, root_of(options))
+    assert dead is not None
+    taken = take_up(dead, pytest.fail)
+    assert taken is not None
+    assert taken.logs_since is None
+
+
+def _no_room_for(folder: Path, name: str) -> None:
+    (folder / f"{name}.new").symlink_to("/dev/full")
+
+
+def _no_room_for_what_was(folder: Path, name: str) -> None:
+    (folder / f"{name}.1").mkdir()
+
+
+REFUSED: list[tuple[str, Callable[[Path, str], None], str, str]] = [
+    ("whose it is", _no_room_for, OWNER_FILE, "No space left on device"),
+    ("what it is known by", _no_room_for, RUN_FILE, "No space left on device"),
+    ("the records of the process before", _no_room_for_what_was, "records.jsonl", "Is a directory"),
+]
+
+
+@pytest.mark.parametrize(("refuse", "name", "why"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_a_folder_that_cannot_be_written_is_told_and_stays(
+    options: RunOptions, refuse: Callable[[Path, str], None], name: str, why: str
+) -> None:
+    folder = a_dead_run(options)
+    refuse(folder, name)
+    seen, err, status = run(options)
+    assert (status, seen.runs) == (2, [])
+    assert err.splitlines()[-2].startswith(f"error: --root-dir: {folder / name}")
+    assert err.splitlines()[-2].endswith(f": {why}")
+    assert err.splitlines()[-1] == f"to remove what is left: kubelet-emu prune --root-dir {root_of(options)}"
+    assert (folder / "objects" / "00000001.json").exists()
 
 
 def test_an_owner_is_written_before_anything_else(options: RunOptions) -> None:

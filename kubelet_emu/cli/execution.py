@@ -13,7 +13,7 @@ from attrs import define, evolve, field
 from kubelet_emu.cli.diagnostics import send_diagnostics
 from kubelet_emu.cli.exit_status import BAD_INPUT, Why, exit_status, outcome_of
 from kubelet_emu.cli.failures import InputError, explain
-from kubelet_emu.cli.going_on import RunFolder, digest_of
+from kubelet_emu.cli.going_on import RunFolder, digest_of, how_to_remove
 from kubelet_emu.cli.hint_watch import HintWatch
 from kubelet_emu.cli.outputs import open_outputs
 from kubelet_emu.cli.planning import make_plan
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from kubelet_emu.cli.outputs import Outputs, Streams
     from kubelet_emu.cli.session import Emulator
     from kubelet_emu.control.protocol import Message
-    from kubelet_emu.embedding.instances import Instance
+    from kubelet_emu.control.serving import Control
     from kubelet_emu.images.outcome import PullUpdate
     from kubelet_emu.journal.encode import Entry
     from kubelet_emu.journal.journal import Sink
@@ -228,7 +228,7 @@ class _Run:
         if self.plan.options.timeline is not None:
             self._draw(self.plan.options.timeline)
         if self.plan.options.keep and self.plan.dead is None:
-            self.outputs.say(_kept(self.plan.instance))
+            self.outputs.say(how_to_remove(self.plan.instance.root))
         return why
 
     def _sum_up(self, why: Why) -> None:
@@ -253,10 +253,7 @@ class _Run:
     async def _in_its_folder(self, open_emulator: Callable[[Running], AbstractAsyncContextManager[Emulator]]) -> Why:
         """Run the session; its folder goes with it, unless something is kept or left."""
         instance, options = self.plan.instance, self.plan.options
-        control = None
-        if self.reach is not None:
-            self._make_folder()
-            control = self.reach.open()
+        control = None if self.reach is None else self._make_folder(self.reach)
         running = Running(
             plan=self.plan,
             emit=self.emit,
@@ -271,28 +268,37 @@ class _Run:
             if self.reach is not None:
                 self.reach.close(self.outputs.say)
             if self.plan.dead is not None and not self.folder.is_cleaned():
-                self.outputs.say(_kept(instance))
+                self.outputs.say(how_to_remove(instance.root))
             elif not (options.is_simulated or options.keep or self.session.left()):
                 instance.remove()
 
-    def _make_folder(self) -> None:
+    def _make_folder(self, reach: Reach) -> Control:
         """Make the state folder, or go on with the one of the run before; InputError where that can't be done."""
         plan = self.plan
+        is_made = False
         try:
             if plan.dead is None:
                 plan.instance.create()
+                is_made = True
             self.folder.begin(plan.options, digest_of(plan.inputs.sources), plan.seed, plan.starts)
+            control = reach.open()
         except OSError as error:
-            raise InputError(f"--root-dir: {error.filename}: {error.strerror}") from error
+            told = InputError(f"--root-dir: {error.filename or plan.instance.path}: {error.strerror or error}")
+            if plan.dead is not None:
+                told.add_note(how_to_remove(plan.instance.root))
+            if is_made:
+                plan.instance.remove()
+            raise told from error
         if plan.dead is not None:
             what = ", ".join(f"{obj.kind.lower()}/{obj.metadata.name}" for obj in plan.dead.kept.objects)
             text = f"goes on with the run {plan.dead.id}, whose process was killed: {what}"
             self.emit(NoteRecord(text=f"{text}; --replace starts anew"))
+        return control
 
     def _abandon(self, because: str, status: int) -> None:
         """Leave the process at once, naming what is left."""
         lines = [f"left running: {name}" for name in self.session.left()]
-        self.outputs.say(f"{because}: leaving at once", *lines, _kept(self.plan.instance))
+        self.outputs.say(f"{because}: leaving at once", *lines, how_to_remove(self.plan.instance.root))
         self.outputs.leave()
         os._exit(status)
 
@@ -312,10 +318,6 @@ def _header(plan: Plan, timebase: Timebase) -> HeaderRecord:
         features=plan.features.overrides,
         config=tell(plan.configuration),
     )
-
-
-def _kept(instance: Instance) -> str:
-    return f"to remove what is left: kubelet-emu prune --root-dir {instance.root}"
 
 
 def _width() -> int:

@@ -48,7 +48,10 @@ class RunFile:
     @classmethod
     def read(cls, path: Path) -> RunFile:
         """Read one; OSError, ValueError for one that is damaged, or of another version of this program."""
-        content = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except RecursionError as error:
+            raise ValueError(f"{path}: nested too deeply") from error
         match content:
             case {
                 "version": int(version),
@@ -64,10 +67,9 @@ class RunFile:
 
     def write(self, path: Path) -> None:
         """Put it in place, whole or not at all; OSError."""
-        written = path.with_suffix(".new")
-        written.touch(mode=0o600)
-        written.write_text(json.dumps({"version": VERSION, **attrs.asdict(self)}), encoding="utf-8")
-        written.replace(path)
+        from runtime.docker.whole_files import write_whole
+
+        write_whole(path, json.dumps({"version": VERSION, **attrs.asdict(self)}))
 
 
 @frozen(kw_only=True)
@@ -140,10 +142,15 @@ def _run_files(root: Path) -> Iterator[tuple[Path, RunFile]]:
 
 
 def _logs_since(folder: Path) -> datetime | None:
-    """Return a time after which no line of a log was told of; the last second may come twice, but none is lost."""
+    """Return a time after which no line of a log was told of; the last second may come twice, but none is lost.
+
+    None where that isn't known: nothing was read, or the machine's clock was set back since, and new lines are older.
+    """
     try:
         at = (folder / _LOGS_READ).stat().st_mtime
     except OSError:
+        return None
+    if at > time.time():  # noqa: TID251 - a file's time is the machine's
         return None
     return datetime.fromtimestamp(at, UTC) - timedelta(seconds=MARK_SECONDS)
 
@@ -158,6 +165,11 @@ def digest_of(sources: Mapping[str, str]) -> str:
     for text in sources.values():
         digest.update(f"{len(text)}:{text}".encode())
     return digest.hexdigest()
+
+
+def how_to_remove(root: Path) -> str:
+    """Return what a user is told who may not want to go on with a run."""
+    return f"to remove what is left: kubelet-emu prune --root-dir {root}"
 
 
 def objects_folder(instance: Instance) -> Path:

@@ -7,7 +7,7 @@ import random
 from typing import TYPE_CHECKING
 
 from kubelet_emu.cli.failures import InputError
-from kubelet_emu.cli.going_on import digest_of, find_dead_run, take_up
+from kubelet_emu.cli.going_on import digest_of, find_dead_run, how_to_remove, take_up
 from kubelet_emu.cli.inputs import read_inputs, show_problems
 from kubelet_emu.cli.mirror_options import mirrors_of
 from kubelet_emu.cli.run_plan import Plan
@@ -84,7 +84,9 @@ def _taken_up(dead: DeadRun, streams: Streams) -> DeadRun | None:
     try:
         return take_up(dead, lambda text: print(f"warning: {text}", file=streams.err))
     except OSError as error:
-        raise InputError(f"--root-dir: {error.filename}: {error.strerror}") from error
+        told = InputError(f"--root-dir: {error.filename or dead.folder}: {error.strerror or error}")
+        told.add_note(how_to_remove(dead.folder.parents[1]))
+        raise told from error
 
 
 def _instance_id(options: RunOptions, dead: DeadRun | None) -> str:

@@ -6,25 +6,35 @@ somebody may go on with it.
 
 from __future__ import annotations
 
+import errno
 import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import trio
-from attrs import define
+from attrs import define, field
 
 from runtime.api import CRIError, NotFoundError
 from runtime.docker import naming
 from runtime.docker.folders import FolderStore, folder_names
 from runtime.docker.nurseries import calls_side_by_side
 from runtime.docker.owner import Owner
-from runtime.docker.state_folder import KEPT_FILE, OWNER_FILE, give_up, may_be_there, read_owner, write_owner
+from runtime.docker.state_folder import (
+    KEPT_FILE,
+    OWNER_FILE,
+    give_up,
+    is_nobodys,
+    may_be_there,
+    read_owner,
+    write_owner,
+)
 from runtime.docker.volumes import volumes_folder
+from runtime.docker.whole_files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from runtime.docker.bridge import Bridge
     from runtime.docker.making import Maker
@@ -37,7 +47,7 @@ UNOWNED_SECONDS = 60.0
 
 @define(eq=False)
 class Cleaner:
-    """Finds and removes objects by instance."""
+    """Finds and removes objects by instance. `troubles` are the notes of what could not be removed."""
 
     bridge: Bridge
     maker: Maker
@@ -46,6 +56,7 @@ class Cleaner:
     owner: Owner
     instance: str
     is_kept: bool = False
+    troubles: list[str] = field(factory=list, init=False)
 
     async def claim(self) -> None:
         """Write down that this process owns the instance: labels of adopted objects still name their first owner.
@@ -60,7 +71,7 @@ class Cleaner:
             await folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_owner(root / "instances" / self.instance, self.owner)
             if self.is_kept:
-                await (folder / KEPT_FILE).write_text("{}")
+                write_whole(root / "instances" / self.instance / KEPT_FILE, "{}")
         except OSError as error:
             raise CRIError(f"the state folder {folder} can't be written: {error.strerror}") from error
 
@@ -68,17 +79,17 @@ class Cleaner:
         """Remove objects of dead owners on this host and return their instances.
 
         An instance whose owner file names a living process is left alone, as are those that have a folder in another
-        root, and kept ones unless asked for.
+        root, and kept ones unless asked for. A folder that can't be removed is a note. CRIError.
         """
         removed = []
-        for name, found in (await self._labels_by_instance()).items():
+        known = await self._labels_by_instance()
+        for name, found in known.items():
             is_wanted = (
                 self._is_dead(name, found, include_kept=include_kept) and self._root_elsewhere(name, found) is None
             )
-            if is_wanted and self._is_given_up(name):
-                await self._remove(name)
+            if is_wanted and self._is_given_up(name) and await self._remove(name):
                 removed.append(name)
-        self._remove_unowned_folders()
+        removed += await self._remove_unowned_folders(known, include_kept=include_kept)
         return tuple(sorted(removed))
 
     async def dead_elsewhere(self) -> Mapping[str, Path]:
@@ -122,25 +133,63 @@ class Cleaner:
         return self.volumes.root is not None and self.volumes.root.resolve() == root.resolve()
 
     def _is_given_up(self, instance: str) -> bool:
-        """Let nobody go on with a dead run; False when somebody was quicker."""
+        """Let nobody go on with a dead run; False when somebody was quicker, or where that can't be written down."""
+        if self.volumes.root is None:
+            return True
+        folder = self.volumes.root / "instances" / instance
+        try:
+            return give_up(folder, self.owner)
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            self._tell(f"left alone what run {instance} had left: {folder}: {error.strerror}")
+            return False
+
+    async def _remove_unowned_folders(self, known: Container[str], *, include_kept: bool) -> list[str]:
+        """Remove folders of nobody that the engine has nothing of, and return the names of those that held something.
+
+        Their process was killed before it could write into them, or the machine lost its power.
+        """
+        removed = []
+        for name in self._folder_names():
+            folder = self._instances / name
+            with suppress(OSError):
+                is_kept = (folder / KEPT_FILE).exists() and not include_kept
+                if name in known or is_kept or not is_nobodys(folder) or not _is_old(folder):
+                    continue
+                is_empty = not folder_names(folder)
+                if await self._has_removed_folders(name) and not is_empty:
+                    removed.append(name)
+        return removed
+
+    def _tell(self, trouble: str) -> None:
+        self.troubles.append(trouble)
+        self.volumes.on_note(trouble)
+
+    @property
+    def _instances(self) -> Path:
+        """Return where the folders are; only where there is a root."""
+        return cast("Path", self.volumes.root) / "instances"
+
+    def _folder_names(self) -> list[str]:
+        """Return the names of all folders of the root; CRIError."""
+        if self.volumes.root is None:
+            return []
+        try:
+            return folder_names(self._instances)
+        except OSError as error:
+            raise CRIError(f"{self._instances}: its runs can't be read: {error.strerror}") from error
+
+    async def _has_removed_folders(self, instance: str) -> bool:
+        """Remove an instance's folder; one that can't be removed is a note."""
         if self.volumes.root is None:
             return True
         try:
-            return give_up(self.volumes.root / "instances" / instance, self.owner)
-        except FileNotFoundError:
-            return True
-        except OSError:
+            await trio.to_thread.run_sync(_remove_folders, self.volumes.root, instance)
+        except OSError as error:
+            self._tell(f"{self._instances / instance} can't be removed: {error.filename}: {error.strerror or error}")
             return False
-
-    def _remove_unowned_folders(self) -> None:
-        """Remove folders whose process was killed before it could write into them: they are empty."""
-        if self.volumes.root is None:
-            return
-        instances = self.volumes.root / "instances"
-        for folder in [instances / name for name in folder_names(instances)]:
-            with suppress(OSError):
-                if time.time() - folder.stat().st_mtime > UNOWNED_SECONDS:  # noqa: TID251 - a file's time is the machine's
-                    folder.rmdir()
+        return True
 
     async def _container_labels(self) -> list[Mapping[str, str]]:
         wanted = {"label": naming.INSTANCE_LABEL}
@@ -154,14 +203,11 @@ class Cleaner:
 
     def _folder_labels(self) -> list[Mapping[str, str]]:
         """Return the owners of folders, in the form of labels: a run may die before it has made anything else."""
-        root = self.volumes.root
-        if root is None:
-            return []
         found: list[Mapping[str, str]] = []
-        for name in folder_names(root / "instances"):
-            owner = read_owner(root / "instances" / name)
+        for name in self._folder_names():
+            owner = read_owner(self._instances / name)
             if owner is not None:
-                kept = {naming.KEEP_LABEL: "true"} if (root / "instances" / name / KEPT_FILE).exists() else {}
+                kept = {naming.KEEP_LABEL: "true"} if (self._instances / name / KEPT_FILE).exists() else {}
                 found.append({naming.INSTANCE_LABEL: name, **owner.labels(), **kept})
         return found
 
@@ -169,8 +215,8 @@ class Cleaner:
         """Remove every object of our own instance."""
         await self._remove(self.instance)
 
-    async def _remove(self, instance: str) -> None:
-        """Remove containers, sandboxes last, then volumes and networks, then folders."""
+    async def _remove(self, instance: str) -> bool:
+        """Remove containers, sandboxes last, then volumes and networks, then folders; False when one of these stays."""
         wanted = {"label": f"{naming.INSTANCE_LABEL}={instance}"}
         found = await self.bridge.read(lambda client: client.containers(all=True, filters=wanted))
         sandboxes = [item["Id"] for item in found if item["Labels"].get(naming.TYPE_LABEL) == naming.SANDBOX_TYPE]
@@ -183,8 +229,7 @@ class Cleaner:
             await self.volumes.engine.remove_named(item["Name"])
         for item in await self.bridge.read(lambda client: client.networks(filters=wanted)):
             await self._remove_network(item["Id"])
-        if self.volumes.root is not None:
-            await trio.to_thread.run_sync(_remove_folders, self.volumes.root, instance)
+        return await self._has_removed_folders(instance)
 
     async def _remove_containers(self, ids: list[str]) -> None:
         """Remove at once, as far as the engine's limit allows."""
@@ -199,15 +244,29 @@ class Cleaner:
             return
 
 
+def _is_old(folder: Path) -> bool:
+    """Tell whether nobody is about to write into a folder: a file's time is the machine's, which may have stepped."""
+    times = [folder.stat().st_mtime]
+    with suppress(FileNotFoundError):
+        times.append((folder / OWNER_FILE).stat().st_mtime)
+    return all(abs(time.time() - each) > UNOWNED_SECONDS for each in times)  # noqa: TID251 - see above
+
+
 def _remove_folders(root: Path, instance: str) -> None:
-    """Remove an instance's volumes and what is written down of it, and its folder if no other folder is in it."""
+    """Remove an instance's volumes and what is written down of it; OSError.
+
+    Its folder goes, too, if no other folder is in it.
+    """
     FolderStore(volumes_folder(root, instance)).remove_all()
     folder = root / "instances" / instance
-    shutil.rmtree(folder / "objects", ignore_errors=True)
-    try:
+    with suppress(FileNotFoundError):
+        shutil.rmtree(folder / "objects")
+    with suppress(FileNotFoundError, NotADirectoryError):
         files = [each for each in folder.iterdir() if each.is_symlink() or not each.is_dir()]
         for file in sorted(files, key=lambda each: each.name == OWNER_FILE):  # whose it is stays to the last
             file.unlink(missing_ok=True)
-        folder.rmdir()
-    except OSError:
-        return
+        try:
+            folder.rmdir()
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY:
+                raise

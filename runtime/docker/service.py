@@ -93,8 +93,8 @@ class DockerRuntime:
 
     `root` is the folder for volumes (None: they live in the engine); `base_url` overrides DOCKER_HOST and contexts;
     `pause_image` names the sandboxes' image; `engine_operations` bounds writes at a time (None: the engine's cores, at
-    most 4), `exec_operations` starts of commands; with `keep` all objects outlive this process; `on_note` gets a line
-    for each thing a user should know.
+    most 4), `exec_operations` starts of commands; with `keep` all objects outlive this process; without `claims`
+    nothing is written into `root`, and there are no volumes; `on_note` gets a line for each thing a user should know.
     """
 
     instance: str
@@ -104,6 +104,7 @@ class DockerRuntime:
     engine_operations: int | None = field(default=None, kw_only=True)
     exec_operations: int = field(default=3, kw_only=True)
     keep: bool = field(default=False, kw_only=True)
+    claims: bool = field(default=True, kw_only=True)
     on_note: Callable[[str], None] = field(default=_ignore, kw_only=True)
     bridge: Bridge = field(init=False)
     hub: EventHub = field(init=False)
@@ -175,7 +176,8 @@ class DockerRuntime:
         """Open the event stream and claim the instance; return what failed: the nursery would put it into a group."""
         try:
             await nursery.start(self.hub.run)
-            await self.cleaner.claim()
+            if self.claims:
+                await self.cleaner.claim()
         except CRIError as error:
             return error
         return None
@@ -382,10 +384,7 @@ class DockerRuntime:
         return tuple(each for each in volumes if pod_uid in {None, each[1].pod_uid})
 
     async def sweep_dead_owners(self, *, include_kept: bool = False) -> tuple[str, ...]:
-        """Remove what belongs to owners proven dead on this host; return the instances whose objects went.
-
-        What another root has a folder of is left to whoever uses that one.
-        """
+        """Remove what belongs to owners proven dead on this host; see `Cleaner.sweep_dead_owners`."""
         return await self.cleaner.sweep_dead_owners(include_kept=include_kept)
 
     async def remove_all(self) -> None:

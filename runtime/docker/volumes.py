@@ -59,7 +59,9 @@ class Volumes:
     _lock: trio.Lock = field(factory=trio.Lock, init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Make the store that always works."""
+        """Make the store that always works; the engine wants to know the whole path of the other one."""
+        if self.root is not None:
+            self.root = self.root.absolute()
         self.engine = EngineStore(self.bridge, self.maker, self.pause, self.own_labels)
 
     @property

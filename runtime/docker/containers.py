@@ -19,7 +19,7 @@ from runtime.api import (
     NotFoundError,
     StartError,
 )
-from runtime.docker import bodies, convert, errors, naming
+from runtime.docker import bodies, convert, errors, naming, unstartable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +58,15 @@ class Containers:
         labels = {**self.own_labels, **self.sandboxes.cgroups.labels_of(sandbox_id)}
         body = bodies.container_body(within_rights, sandbox_id, mounts, labels)
         name_with = functools.partial(naming.container_name, pod, config.metadata)
-        return ContainerID(await self.maker.create(name_with, body))
+        if failure := unstartable.failure_of(config, ""):
+            return ContainerID(await self.maker.create(name_with, unstartable.body_with(body, failure)))
+        try:
+            return ContainerID(await self.maker.create(name_with, body))
+        except CRIError as error:
+            failure = unstartable.failure_of(config, str(error))
+            if not failure:
+                raise
+            return ContainerID(await self.maker.create(name_with, unstartable.body_with(body, failure)))
 
     def _within_rights(self, config: ContainerConfig) -> ContainerConfig:
         """Return the configuration without a lowered oom_score_adj where the engine refused one."""
@@ -75,15 +83,16 @@ class Containers:
         try:
             await self.bridge.write(lambda client: client.start(container_id))
         except (NotFoundError, CRIError) as error:
-            state = await self._state_or_none(container_id)
-            if state is None or not convert.is_start_failure(state):
+            inspected = await self._inspected_or_none(container_id)
+            if inspected is None or not convert.is_start_failure(inspected["State"]):
                 raise
             self._failed_at[container_id] = datetime.now(UTC)  # noqa: TID251 - the engine keeps no time of this
-            raise StartError(errors.start_failure(str(error))) from error
+            text = unstartable.told(inspected["Config"].get("Labels"), str(error))
+            raise StartError(errors.start_failure(text)) from error
 
-    async def _state_or_none(self, container_id: str) -> Any:  # noqa: ANN401 - the engine's JSON
+    async def _inspected_or_none(self, container_id: str) -> Any:  # noqa: ANN401 - the engine's JSON
         try:
-            return (await self.sandboxes.inspect(ContainerID(container_id)))["State"]
+            return await self.sandboxes.inspect(ContainerID(container_id))
         except NotFoundError:
             return None
 
@@ -119,8 +128,8 @@ class Containers:
         """Tell whether a created container is one whose start failed."""
         if container_id in self._failed_at:
             return True
-        state = await self._state_or_none(container_id)
-        return state is not None and convert.is_start_failure(state)
+        inspected = await self._inspected_or_none(container_id)
+        return inspected is not None and convert.is_start_failure(inspected["State"])
 
     async def status(self, container_id: ContainerID) -> ContainerStatus:
         """Return one container in full; NotFoundError."""

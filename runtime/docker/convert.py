@@ -25,7 +25,7 @@ from runtime.api import (
     PodSandboxStatus,
     SandboxID,
 )
-from runtime.docker import errors, naming
+from runtime.docker import errors, naming, unstartable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -175,7 +175,7 @@ def container_status(inspected: JSON, *, image_ref: str = "", failed_at: datetim
     Source: cri-dockerd ContainerStatus; a process that could not be started is EXITED with StartError and 128, as
     containerd reports it.
     """
-    state, config = inspected["State"], inspected["Config"]
+    config = inspected["Config"]
     stored = config.get("Labels") or {}
     labels, annotations = naming.split_labels(stored, is_sandbox=False)
     common = {
@@ -190,18 +190,19 @@ def container_status(inspected: JSON, *, image_ref: str = "", failed_at: datetim
         "annotations": annotations,
         "stop_signal": config.get("StopSignal") or "SIGTERM",
     }
-    return ContainerStatus(**common, **_outcome(state, failed_at or common["created_at"]))
+    return ContainerStatus(**common, **_outcome(inspected, failed_at or common["created_at"]))
 
 
-def _outcome(state: JSON, failed_at: datetime) -> dict[str, Any]:
+def _outcome(inspected: JSON, failed_at: datetime) -> dict[str, Any]:
     """Return state, times, code, reason and message."""
+    state = inspected["State"]
     if is_start_failure(state):
         return {
             "state": ContainerState.EXITED,
             "finished_at": failed_at,
             "exit_code": START_ERROR_CODE,
             "reason": START_ERROR,
-            "message": errors.start_failure(state.get("Error") or "the process could not be started"),
+            "message": errors.start_failure(unstartable.told(inspected["Config"].get("Labels"), _failure_text(state))),
         }
     kind = container_state(state)
     outcome: dict[str, Any] = {"state": kind, "started_at": parse_time(state.get("StartedAt"))}
@@ -219,6 +220,10 @@ def _outcome(state: JSON, failed_at: datetime) -> dict[str, Any]:
         case _:
             pass
     return outcome
+
+
+def _failure_text(state: JSON) -> str:
+    return state.get("Error") or "the process could not be started"
 
 
 def image(item: JSON) -> Image:

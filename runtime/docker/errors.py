@@ -23,6 +23,11 @@ _PORT_REASONS = {
     "permission denied": "the engine may not open it",
     "protocol not supported": "the engine's machine knows no SCTP",
 }
+_MOUNT_ADVICE = (
+    ": Are you trying to mount a directory onto a file (or vice-versa)? "
+    "Check if the specified host path exists and is the expected type"
+)
+"""What an engine adds to each start that fails with "not a directory", whatever was none."""
 _HOLDER = re.compile(r'name "?/?(?P<name>[^" ]+)"? is already in use by container "?(?P<id>[0-9a-f]{64})')
 
 
@@ -49,6 +54,8 @@ def of_answer(status: int, text: str) -> CRIError:
         return NotRunningError(text)
     if "is not running" in text and status in {409, 500}:
         return NotRunningError(text)
+    if status == 400 and text == "No command specified":
+        return CRIError("failed to generate container spec: failed to generate spec: no command specified")
     if match := _NO_PORT.search(text):
         return CRIError(port_failure(match["why"]))
     return CRIError(text or f"the engine answered with status {status}")
@@ -69,7 +76,7 @@ def start_failure(text: str) -> str:
     Source: kubelet v1.36 with containerd: `failed to create containerd task: failed to create shim task: OCI runtime
     create failed: ...`; Docker puts fewer words before the OCI runtime's and `: unknown` behind them.
     """
-    text = text.strip().removesuffix(": unknown")
+    text = text.strip().removesuffix(_MOUNT_ADVICE).removesuffix(": unknown")
     at = text.find("OCI runtime create failed")
     if at < 0:
         return f"failed to create containerd task: {text}"

@@ -37,6 +37,8 @@ IMAGE_NAME_LABEL = "kubelet-emu/image"
 IMAGE_REF_LABEL = "kubelet-emu/image-ref"
 VOLUME_LABEL = "kubelet-emu/volume"
 POD_CGROUP_LABEL = "kubelet-emu/pod-cgroup"
+START_FAILURE_LABEL = "kubelet-emu/start-failure"
+"""What a container says when it is started that could only be made so that it can't be."""
 
 SANDBOX_TYPE = "podsandbox"
 CONTAINER_TYPE = "container"
@@ -52,6 +54,7 @@ _INTERNAL_LABELS = OWNER_LABELS | frozenset(
         IMAGE_REF_LABEL,
         VOLUME_LABEL,
         POD_CGROUP_LABEL,
+        START_FAILURE_LABEL,
         "kubelet-emu/helper",
     }
 )

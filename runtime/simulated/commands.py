@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 import trio
@@ -10,13 +11,15 @@ from attrs import define
 from runtime.api import NotFoundError
 from runtime.api.accounts import GROUP, PASSWD
 from runtime.api.references import split_name
+from runtime.simulated import access, starts
 from runtime.simulated.ids import read_lists
 from runtime.simulated.images import ImageKind, kind_of
 from runtime.simulated.known import AppletProgram, UnknownProgram, grpc_program
 from runtime.simulated.process import in_turn
 from runtime.simulated.program import AnsweredProgram, ScriptedProgram, StartFailure
-from runtime.simulated.rootfs import BASE_GROUP, BASE_PASSWD, build_tree
+from runtime.simulated.rootfs import BASE_GROUP, BASE_PASSWD, BUSYBOX, PROGRAM_MAGIC, build_tree
 from runtime.simulated.shell.applets.base import applet_main
+from runtime.simulated.shell.applets.system import no_applet
 from runtime.simulated.shell.launch import NOT_EXECUTABLE, NOT_FOUND, ProgramMissing
 from runtime.simulated.shell.registry import APPLETS, COMMON_WORDS, WORDS
 from runtime.simulated.shell.run import script_main
@@ -37,11 +40,6 @@ if TYPE_CHECKING:
     Adapt = Callable[[ContainerConfig, Program, frozenset[str]], Program]
     """Return the program that a container runs instead of the one that its image and command mean."""
 
-_CREATE = (
-    "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: "
-)
-_START = f"{_CREATE}unable to start container process: "
-_EXEC = 'failed to start exec "{id}": OCI runtime exec failed: exec failed: unable to start container process: '
 _READERS = """awk base64 cat cmp cp diff du egrep fgrep find grep head hexdump ln ls md5sum mv od readlink realpath sed
     sha1sum sha256sum sha512sum stat wc xxd"""
 READERS = frozenset(_READERS.split())
@@ -141,7 +139,8 @@ class Commands:
     def first_main(self, process: Process, at: float) -> Main:
         """Return what the first process does from `at` on; StartFailure with runc's text when it can't start."""
         if not process.cwd.startswith("/"):
-            raise StartFailure(f"{_CREATE}Cwd must be an absolute path")
+            raise StartFailure(f"{starts.CREATE}Cwd must be an absolute path")
+        _ = process.container.tree  # its mounts are made before anything runs
         program = process.container.program
         if isinstance(program, AnsweredProgram):
             main = program.around(self._first_main(process, program.base))
@@ -154,17 +153,25 @@ class Commands:
             raise StartFailure(program.run.start_error)
         if not isinstance(program, AppletProgram):
             return program.main
-        return in_turn(self._started(process, program.argv, _START))
+        return in_turn(self._started(process, program.argv, starts.START))
 
     def exec_main(self, process: Process) -> Main:
         """Return what a command inside the container does; StartFailure with runc's text when there is no such."""
-        return in_turn(self._started(process, process.argv, _EXEC.format(id=process.container.id)))
+        return in_turn(self._started(process, process.argv, starts.EXEC.format(id=process.container.id)))
 
     def _started(self, process: Process, argv: tuple[str, ...], prefix: str) -> Main:
-        try:
-            return self.resolve(process, argv)
-        except ProgramMissing as missing:
-            raise missing_command(argv[0], prefix, missing.status) from missing
+        """Return what runc makes of an argument vector; StartFailure."""
+        answer = process.container.program.find(argv)
+        if answer is not None:
+            return answer
+        name, words = program_name(argv[0]), process.container.words
+        if name in words and ("/" in argv[0] or _PROGRAM_FOLDERS.intersection(process.env.get("PATH", "").split(":"))):
+            path, main = f"/bin/{name}", applet_main(APPLETS[name], argv)
+        else:
+            path = starts.look_path(process, argv[0], prefix)
+            main = _executed(process, path, argv)
+        number = starts.words_fault(process)
+        return starts.not_executed(path, number) if number else main
 
 
 def program_name(word: str) -> str:
@@ -174,18 +181,41 @@ def program_name(word: str) -> str:
 
 
 def _script(process: Process, path: str, argv: tuple[str, ...]) -> Main:
-    """Return a script of the container's files as a program; ProgramMissing."""
-    node = process.container.tree.get(path, process.cwd)
+    """Return a file of the container as a program, as a shell takes it; ProgramMissing."""
+    node = access.get(process, path)
     if node is None:
         raise ProgramMissing("not found", NOT_FOUND)
     if not isinstance(node, File) or not node.mode & 0o111:
         raise ProgramMissing("Permission denied", NOT_EXECUTABLE)
-    interpreter = _interpreter(bytes(node.data[:_LINE_BYTES]))
-    if not interpreter:
+    program = _loaded(process, path, argv)
+    if program == errno.ENOEXEC:
         return script_main(path, argv)
+    if isinstance(program, int):
+        raise ProgramMissing("not found", NOT_FOUND)
+    return program
+
+
+def _executed(process: Process, path: str, argv: tuple[str, ...]) -> Main:
+    """Return a file of the container as a program, as the kernel takes it: it says in the log what it can't be."""
+    program = _loaded(process, path, argv)
+    return starts.not_executed(path, program) if isinstance(program, int) else program
+
+
+def _loaded(process: Process, path: str, argv: tuple[str, ...]) -> Main | int:
+    """Return what an executable file is to the kernel: a program, or why it is none (execve(2))."""
+    node = access.get(process, path)
+    line = bytes(node.data[:_LINE_BYTES]) if isinstance(node, File) else b""
+    if line.startswith(PROGRAM_MAGIC):
+        name = line.removeprefix(PROGRAM_MAGIC).decode(errors="replace")
+        if name == BUSYBOX:
+            name = argv[0].rpartition("/")[2]
+        return applet_main(APPLETS.get(name, no_applet), argv)
+    interpreter = _interpreter(line)
+    if not interpreter:
+        return errno.ENOEXEC
     name = program_name(interpreter[0])
     if name not in process.container.words:
-        raise ProgramMissing("not found", NOT_FOUND)
+        return errno.ENOENT
     return applet_main(APPLETS[name], (*interpreter, path, *argv[1:]))
 
 
@@ -193,14 +223,6 @@ def _interpreter(data: bytes) -> tuple[str, ...]:
     """Return the words of a script's first line that say what runs it: a program and at most one argument."""
     if not data.startswith(b"#!"):
         return ()
-    line = data[2:].partition(b"\n")[0].decode(errors="replace").strip()
-    return tuple(line.split(None, 1))
-
-
-def missing_command(word: str, prefix: str, status: int = NOT_FOUND) -> StartFailure:
-    """Return runc's complaint about a program that isn't there, or isn't one."""
-    if status == NOT_EXECUTABLE:
-        return StartFailure(f'{prefix}exec: "{word}": permission denied')
-    if "/" in word:
-        return StartFailure(f'{prefix}exec: "{word}": stat {word}: no such file or directory')
-    return StartFailure(f'{prefix}exec: "{word}": executable file not found in $PATH')
+    line = data[2:].partition(b"\n")[0].decode(errors="replace").strip(" \t")
+    program, _, argument = line.replace("\t", " ").partition(" ")
+    return tuple(word for word in (program, argument.strip()) if word)

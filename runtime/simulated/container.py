@@ -6,6 +6,7 @@ leaves behind dies with it. It runs as one task of the runtime's nursery.
 
 from __future__ import annotations
 
+import posixpath
 from datetime import timedelta
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
@@ -208,9 +209,13 @@ class Container:
     def new_process(self, argv: tuple[str, ...], env: dict[str, str]) -> Process:
         """Make a process that writes to the log, not running yet."""
         files = {0: NullFile(), 1: LogFile(self.log, "stdout"), 2: LogFile(self.log, "stderr")}
-        process = Process(self, argv, env, cwd=self.config.working_dir or "/", fds=dict(files))
+        process = Process(self, argv, env, cwd=self._cwd(), fds=dict(files))
         self.processes[process.pid] = process
         return process
+
+    def _cwd(self) -> str:
+        cwd = self.config.working_dir or "/"
+        return posixpath.normpath(cwd) if cwd.startswith("/") else cwd
 
     def start(self, nursery: trio.Nursery) -> None:
         """Start the first process; StartError when the program says that it can't."""

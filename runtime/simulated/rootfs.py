@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import errno
+import functools
 from typing import TYPE_CHECKING
 
+from runtime.simulated import starts
 from runtime.simulated.machine import RESOLV_CONF
 from runtime.simulated.streams import FullFile, LogFile, NullFile, ZeroFile
 from runtime.simulated.tree import Directory, File, MountPoint, Special, Symlink, Tree, bytes_below
@@ -19,10 +21,14 @@ if TYPE_CHECKING:
 
 BASE_PASSWD = b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/home:/bin/false\n"
 BASE_GROUP = b"root:x:0:\nnobody:x:65534:\n"
+_POD_VOLUMES = "/var/lib/kubelet/pods/{}"
 
 
 def build_tree(container: Container, volumes: VolumeStore, words: frozenset[str], files: Mapping[str, bytes]) -> Tree:
-    """Return a new tree for a container; `words` are the programs that its image has."""
+    """Return a new tree for a container; `words` are the programs that its image has.
+
+    StartFailure when runc could not make one of its mounts, or the folder to work in.
+    """
     clock = container.machine.host.now
     at = clock()
     tree = Tree(_basics(container, words, at), clock)
@@ -32,13 +38,14 @@ def build_tree(container: Container, volumes: VolumeStore, words: frozenset[str]
     tree.image_bytes = bytes_below(tree.root)
     for mount in sorted(container.config.mounts, key=lambda mount: mount.container_path.count("/")):
         _mount(tree, container, volumes, mount)
-    with suppress(OSError):  # a program that begins where nothing can be made finds nothing there
-        tree.make_directories(container.config.working_dir or "/")
+    _make_working_dir(tree, container.config.working_dir or "/")
     tree.is_readonly = container.config.security.readonly_rootfs
     return tree
 
 
-_PROGRAM = File(mode=0o755)
+PROGRAM_MAGIC = b"\x7fELF\0"
+"""What a program's file begins with; its name follows, so that a copy of the file is the same program."""
+BUSYBOX = "busybox"
 
 
 def _basics(container: Container, words: frozenset[str], at: float) -> Directory:
@@ -47,7 +54,7 @@ def _basics(container: Container, words: frozenset[str], at: float) -> Directory
 
     return folder(
         {
-            "bin": folder(dict.fromkeys(words, _PROGRAM)),
+            "bin": folder(_programs(words)),
             "dev": folder({**_devices(container), "shm": folder(mode=0o1777)}),
             "etc": folder(_etc(container, at)),
             "home": folder(),
@@ -59,6 +66,18 @@ def _basics(container: Container, words: frozenset[str], at: float) -> Directory
             "var": folder({"run": folder()}),
         }
     )
+
+
+def _programs(words: frozenset[str]) -> dict[str, Node]:
+    """Return an image's programs: in one of busybox's each is the same file, which goes by the name it is called."""
+    if BUSYBOX in words:
+        return dict.fromkeys(words, _program(BUSYBOX))
+    return {word: _program(word) for word in words}
+
+
+@functools.cache
+def _program(name: str) -> File:
+    return File(bytearray(PROGRAM_MAGIC + name.encode()), mode=0o755)
 
 
 def _devices(container: Container) -> dict[str, Node]:
@@ -101,12 +120,35 @@ def _resolv_conf(dns: DNSConfig | None) -> str:
 
 
 def _mount(tree: Tree, container: Container, volumes: VolumeStore, mount: Mount) -> None:
+    """Mount one thing: StartFailure in runc's words, where the tree has something else or may not be changed."""
     source = volumes.tree(mount.volume) if mount.volume is not None else container.machine.host
     path = f"{mount.host_path or ''}/{mount.sub_path}".strip("/")
     node = _source(source, path)
-    folder, _, name = mount.container_path.rstrip("/").rpartition("/")
-    parent = tree.make_directories(folder or "/")
+    target = mount.container_path
+    folder, _, name = target.rstrip("/").rpartition("/")
+    shown = f"{_POD_VOLUMES.format(mount.volume)}/{path}".rstrip("/") if mount.volume is not None else f"/{path}"
+    if why := starts.refused_place(target):
+        raise starts.mount_failure(shown, target, why)
+    try:
+        parent = tree.make_directories(folder or "/")
+        there = tree.get(target)
+    except OSError as error:
+        number = errno.ENOTDIR if error.errno == errno.EEXIST else error.errno or errno.EIO
+        raise starts.mount_failure(shown, target, starts.go_error(number)) from error
+    if there is not None and isinstance(there, Directory) != isinstance(node, Directory):
+        raise starts.mount_failure(shown, target, starts.go_error(errno.ENOTDIR))
     parent.children[name] = MountPoint(node, mount.readonly)
+
+
+def _make_working_dir(tree: Tree, path: str) -> None:
+    """Make the folder that the program begins in, unless it is there; StartFailure (runc prepareRootfs)."""
+    parts = path.split("/")
+    for count in range(2, len(parts) + 1):
+        step = "/".join(parts[:count])
+        try:
+            tree.make_directories(step)
+        except OSError as error:
+            raise starts.init_failure(f"mkdir {step}: {starts.go_error(errno.ENOTDIR)}") from error
 
 
 def _source(tree: Tree, path: str) -> Entry:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.docker
 
 OBEYS = 'trap "echo Terminated; exit 3" TERM; echo ready; while :; do sleep 0.05; done'
+_INIT = "unable to start container process: error during container init: "
 IGNORES = 'trap "echo Terminated" TERM; echo ready; while :; do sleep 0.05; done'
 
 
@@ -195,6 +196,30 @@ async def test_a_process_that_cannot_start_is_start_error_128(
     async with DockerRuntime(pod.runtime.instance) as restarted:
         [summary] = await restarted.list_containers()
         assert summary.state is ContainerState.EXITED, "a restarted emulator sees the same"
+
+
+@pytest.mark.parametrize(
+    ("folder", "command", "message"),
+    [
+        ("data", ("true",), "Cwd must be an absolute path"),
+        ("/etc/passwd", ("true",), f"{_INIT}mkdir /etc/passwd: not a directory"),
+        ("/etc/passwd/a/b", ("true",), f"{_INIT}mkdir /etc/passwd: not a directory"),
+        (None, ("", "true"), 'unable to start container process: exec: "": executable file not found in $PATH'),
+    ],
+    ids=["a relative folder", "a file to work in", "a folder below a file", "no name"],
+)
+async def test_what_an_engine_refuses_to_make_fails_when_it_is_started(
+    pod: PodMaker, folder: str | None, command: tuple[str, ...], message: str
+) -> None:
+    container_id = await pod.create("a", "", command=command, working_dir=folder)
+    with pytest.raises(StartError) as raised:
+        await pod.runtime.start_container(container_id)
+    expected = (
+        "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: "
+    )
+    status = await pod.runtime.container_status(container_id)
+    assert (str(raised.value), status.message) == (expected + message, expected + message)
+    assert (status.state, status.exit_code, status.reason) == (ContainerState.EXITED, 128, "StartError")
 
 
 async def test_memory_over_the_limit_is_oom_killed(pod: PodMaker) -> None:

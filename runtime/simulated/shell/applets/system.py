@@ -209,9 +209,14 @@ async def busybox(process: Process, name: str, arguments: list[str]) -> int:
         await put(process, f"{words}\n" if arguments[:1] == ["--list"] else f"BusyBox (simulated). Words:\n{words}\n")
         return 0
     if arguments[0] not in process.container.words:
-        await tell(process, f"{arguments[0]}: applet not found")
-        return NOT_FOUND
+        return await no_applet(process, arguments[0], arguments)
     return await run_in_place(process, tuple(arguments))
+
+
+async def no_applet(process: Process, name: str, arguments: list[str]) -> int:
+    """Say that busybox has no word of the name that it was called by."""
+    await tell(process, f"{name}: applet not found")
+    return NOT_FOUND
 
 
 async def run_in_place(process: Process, argv: tuple[str, ...]) -> int:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 RENAMED = {"sync": {"n": "sync"}, "step": {"n": "step"}}
+_IN_EVERY_LINE = frozenset({"at", "ref"})
+"""Fields of a record that its line has in other words."""
 _RECORD_OF_KIND: Mapping[str, type[Record]] = {cls.kind: cls for cls in typing.get_args(Record)}
 
 
@@ -43,9 +45,7 @@ def ref_of(record: Record) -> ObjectRef | None:
 def encode_entry(entry: Entry, epoch: datetime) -> dict[str, object]:
     """Return an entry as the JSON object of its line."""
     record = entry.record
-    body = encode_fields(record)
-    body.pop("at", None)
-    body.pop("ref", None)
+    body = encode_fields(record, _IN_EVERY_LINE)
     for name, wire in RENAMED.get(record.kind, {}).items():
         body[wire] = body.pop(name)
     line: dict[str, object] = {"t": round((entry.at - epoch).total_seconds(), 6)}

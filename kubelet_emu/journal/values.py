@@ -28,10 +28,14 @@ T = TypeVar("T")
 
 _MODULES = ("runtime.api", "kubelet_emu.rules.observed", "kubelet_emu.journal.records", "kubelet_emu.api.quantity")
 _STANDARD: Mapping[str, object] = {"datetime": datetime, "Mapping": Mapping, "ClassVar": typing.ClassVar}
+_PLAIN = frozenset({str, int, float, bool, types.NoneType})
+"""JSON has these as they are, which most values of a record are."""
 
 
 def encode(value: object) -> object:
     """Return a value as what `json.dumps` takes; TypeError for a type that no record may hold."""
+    if type(value) in _PLAIN:
+        return value
     match value:
         case enum.Enum():
             return value.value
@@ -50,12 +54,12 @@ def encode(value: object) -> object:
     raise TypeError(f"a record can't hold {type(value).__name__}")
 
 
-def encode_fields(value: object) -> dict[str, object]:
-    """Return an attrs value as a mapping of API names to JSON values, defaults left out."""
+def encode_fields(value: object, without: frozenset[str] = frozenset()) -> dict[str, object]:
+    """Return an attrs value as a mapping of API names to JSON values, defaults and some fields left out."""
     result: dict[str, object] = {}
     for name, key, default in _encode_plan(cast("Hashable", type(value))):
         item = getattr(value, name)
-        if item != default:
+        if item != default and name not in without:
             result[key] = encode(item)
     return result
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from runtime.api import ContainerConfig, ContainerMetadata, ImageID
@@ -74,6 +76,8 @@ def test_an_engine_adds_advice_that_a_node_has_not() -> None:
     assert told == f"failed to create containerd task: failed to create shim task: {text}"
 
 
-def test_an_image_without_a_command_is_refused_in_containerds_words() -> None:
-    expected = "failed to generate container spec: failed to generate spec: no command specified"
-    assert str(of_answer(400, "No command specified")) == expected
+def test_an_image_without_a_command_is_refused_in_containerds_words_with_a_new_id_each_time() -> None:
+    texts = [str(of_answer(400, "No command specified")) for _ in range(2)]
+    expected = r'failed to generate container "[0-9a-f]{64}" spec: failed to generate spec: no command specified'
+    assert [bool(re.fullmatch(expected, text)) for text in texts] == [True, True]
+    assert texts[0] != texts[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from typing import TYPE_CHECKING
 
 from runtime.api import (
@@ -55,7 +56,7 @@ def of_answer(status: int, text: str) -> CRIError:
     if "is not running" in text and status in {409, 500}:
         return NotRunningError(text)
     if status == 400 and text == "No command specified":
-        return CRIError("failed to generate container spec: failed to generate spec: no command specified")
+        return CRIError(no_command_failure(secrets.token_hex(32)))
     if match := _NO_PORT.search(text):
         return CRIError(port_failure(match["why"]))
     return CRIError(text or f"the engine answered with status {status}")
@@ -68,6 +69,14 @@ def port_failure(why: str) -> str:
         return f"a host port can't be opened: {why}"
     place = _PLACE.search(why)
     return f"host port {place[0]} can't be opened: {reason}" if place else f"a host port can't be opened: {reason}"
+
+
+def no_command_failure(container_id: str) -> str:
+    """Return containerd's words for a container that neither its spec nor its image gives a command.
+
+    It has an ID by then, a new one at each attempt, so the kubelet's events of it are not counted together.
+    """
+    return f'failed to generate container "{container_id}" spec: failed to generate spec: no command specified'
 
 
 def start_failure(text: str) -> str:
